@@ -1,0 +1,475 @@
+/**
+ * The types of everything that crosses a boundary: events, inputs, outputs, and the records made of them.
+ * Types only. `src/` validates what comes from outside against schemas that `satisfies` these.
+ */
+
+export type StepId = string;
+/** An ISO 8601 instant with milliseconds, UTC. Machines have no clock: whoever sends an event says when it happened. */
+export type Instant = string;
+
+/* ------------------------------------------------------------------ the plan, as far as machines need it */
+
+export interface StepPlan {
+  id: StepId;
+  /** Name of the agent; `command` for `run:` steps. */
+  agent: string;
+  model: string | null;
+  /** Steps that must have completed first, in plan order. */
+  needs: StepId[];
+  /** Limit for the whole step in milliseconds; null is none. */
+  timeoutMs: number | null;
+}
+
+export interface RunLimits {
+  /** Steps that hold a slot at one time, 1 to 64. */
+  concurrency: number;
+  /** Limit for the whole run in milliseconds; null is none. */
+  timeoutMs: number | null;
+}
+
+/** One rung of a stop ladder: what is done, and how long the tree has to be gone before the next rung. */
+export interface StopRung {
+  do: 'abort' | 'close-stdin' | 'SIGINT' | 'SIGTERM' | 'SIGKILL';
+  graceMs: number;
+}
+
+/* ------------------------------------------------------------------ causes */
+
+/**
+ * Why a run, step or attempt is ending. One each, latched; see policy/cause.ts for the order.
+ * `at` is when the cause arose.
+ */
+export type Cause =
+  | { type: 'stop'; at: Instant; source: string; command?: string }
+  | { type: 'runner-signal'; at: Instant; signal: string }
+  | { type: 'runner-crashed'; at: Instant; message: string }
+  | { type: 'run-deadline'; at: Instant; limitMs: number }
+  | { type: 'step-limit'; at: Instant; limitMs: number }
+  | { type: 'attempt-limit'; at: Instant; limitMs: number }
+  | { type: 'tool-limit'; at: Instant; limitMs: number; tool: string }
+  | { type: 'budget'; at: Instant; budget: 'turns' | 'tools' | 'usage' }
+  | { type: 'protocol-error'; at: Instant; reason: string }
+  | { type: 'interrupt'; at: Instant; source: string; command?: string }
+  | { type: 'superseded'; at: Instant; by: StepId }
+  | { type: 'dependency'; at: Instant; step: StepId }
+  | { type: 'failure'; at: Instant; reason: FailureCode }
+  | { type: 'completed'; at: Instant };
+export type CauseType = Cause['type'];
+
+/** Why work failed by itself. Codes are stable; the message beside them is for people. */
+export type FailureCode =
+  // the child could not be started
+  | 'command-missing'
+  | 'command-not-executable'
+  | 'cwd-missing'
+  | 'argument-list-too-long'
+  | 'argument-invalid'
+  | 'resources-exhausted'
+  | 'spawn-failed'
+  // how it ended
+  | 'exit-code'
+  | 'signal'
+  | 'exited-mid-tool'
+  | 'no-end-record'
+  | 'empty-output'
+  // what the agent said
+  | 'model-error'
+  | 'rate-limited'
+  | 'auth'
+  | 'context-overflow'
+  | 'model-timeout'
+  | 'aborted'
+  | 'length'
+  | 'protocol'
+  // around it
+  | 'template'
+  | 'unproven'
+  | 'runner-start';
+
+export interface Failure {
+  code: FailureCode;
+  message: string;
+  /** Names, numbers and error codes that say more; never a prompt or an environment value. */
+  detail?: Record<string, string | number | boolean | null>;
+}
+
+/* ------------------------------------------------------------------ usage and proof */
+
+export interface Usage {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  /** US dollars; absent where the agent does not say: unknown is not zero. */
+  costUsd?: number;
+  turns: number;
+  tools: number;
+}
+
+export type ProofLevel = 'contained' | 'searched' | 'group';
+
+/** A process as the proof names it: pid and start time together are its identity on this boot. */
+export interface Member {
+  pid: number;
+  /** Clock ticks since boot (Linux, /proc/<pid>/stat field 22); null where the platform has none. */
+  startTime: number | null;
+  /** How it was found. */
+  by: 'leader' | 'group' | 'token';
+  command: string;
+}
+
+export interface SentSignal {
+  at: Instant;
+  rung: StopRung['do'];
+  /** How many processes or groups were signalled; 0 when there was nobody left. */
+  targets: number;
+  error?: string;
+}
+
+export type Verdict = 'gone' | 'survived' | 'unknown';
+
+/** The record of a tree's end: what was found, what was done, and how well we could look. */
+export interface Proof {
+  verdict: Verdict;
+  level: ProofLevel;
+  /** Who is still there (`survived`). */
+  members: Member[];
+  /** Who was found after the leader had gone and was ended by us. */
+  leftovers: Member[];
+  signals: SentSignal[];
+  /** Why it is unknown. */
+  reason?: string;
+  at: Instant;
+}
+
+/* ------------------------------------------------------------------ attempt */
+
+/** The agent's own verdict on its work, from its protocol and its exit. */
+export type AgentEnd =
+  | { type: 'success'; /** Characters of the final text. */ chars: number; stop: 'stop' | 'length' }
+  | { type: 'failure'; failure: Failure };
+
+export interface Exit {
+  at: Instant;
+  code: number | null;
+  signal: string | null;
+}
+
+export interface OpenTool {
+  id: string;
+  name: string;
+  since: Instant;
+}
+
+/** What the child port tells its attempt. */
+export type ChildEvent =
+  | { type: 'child.started'; at: Instant; pid: number; startTime: number | null }
+  | { type: 'child.unstarted'; at: Instant; failure: Failure }
+  /** Bytes or records came; coalesced to at most ten a second. `progress`: more than noise. */
+  | { type: 'child.active'; at: Instant; progress: boolean }
+  | { type: 'child.tool'; at: Instant; tool: { id: string; name: string } | null }
+  /** The running total of this attempt. */
+  | { type: 'child.usage'; at: Instant; usage: Usage }
+  | { type: 'child.session'; at: Instant; session: string }
+  | { type: 'child.model'; at: Instant; model: string }
+  /** The protocol said that the work is done. */
+  | { type: 'child.ended'; at: Instant; end: AgentEnd }
+  /** What looked like the end was not: the agent went on. */
+  | { type: 'child.resumed'; at: Instant }
+  /** The child broke its protocol in a way that cannot be survived. */
+  | { type: 'child.broken'; at: Instant; reason: string }
+  | { type: 'child.exited'; at: Instant; code: number | null; signal: string | null }
+  /** Everything that will be read has been read; `end` is the final verdict. Comes once, after `child.exited`. */
+  | { type: 'child.drained'; at: Instant; how: 'closed' | 'quiet' | 'limit'; end: AgentEnd };
+
+/** What an attempt tells its child port. */
+export type ChildCommand = { type: 'child.finish' };
+
+export interface AttemptInput {
+  step: StepId;
+  n: number;
+  token: string;
+  agent: string;
+  model: string | null;
+  at: Instant;
+}
+
+export interface AttemptOutput {
+  n: number;
+  outcome: 'completed' | 'failed' | 'stopped' | 'paused';
+  cause: Cause;
+  failure: Failure | null;
+  exit: Exit | null;
+  /** The work was done but the process had to be ended by us. */
+  forcedExit: boolean;
+  usage: Usage;
+  session: string | null;
+  model: string | null;
+  proof: Proof;
+  at: Instant;
+}
+
+/** What step tells attempt, and run tells step: end, for this cause. */
+export type EndEvent = { type: 'end'; cause: Cause };
+
+/* ------------------------------------------------------------------ termination */
+
+export interface TerminationInput {
+  step: StepId;
+  n: number;
+  /** `leftovers`: the leader has gone by itself, look first. `stop`: climb the ladder first. */
+  why: 'leftovers' | 'stop';
+  ladder: StopRung[];
+}
+
+export type TreeCommand = { type: 'tree.apply'; rung: StopRung['do'] } | { type: 'tree.look' };
+
+export type TreeEvent =
+  | ({ type: 'tree.applied' } & SentSignal)
+  /** The leader was reaped and nobody but zombies is left in its group. */
+  | { type: 'tree.emptied'; at: Instant }
+  | { type: 'tree.looked'; at: Instant; members: Member[]; level: ProofLevel }
+  | { type: 'tree.blind'; at: Instant; reason: string; level: ProofLevel };
+
+/* ------------------------------------------------------------------ step */
+
+export interface StepInput {
+  plan: StepPlan;
+  /** Number of the first attempt: 1, or one more than the last of an earlier epoch. */
+  firstAttempt: number;
+  at: Instant;
+}
+
+export type PrepareOutput =
+  | { type: 'ready'; at: Instant; token: string }
+  | { type: 'refused'; at: Instant; failure: Failure };
+
+export type StepOutcome = 'completed' | 'failed' | 'stopped' | 'paused' | 'skipped';
+
+export interface StepOutput {
+  step: StepId;
+  outcome: StepOutcome;
+  cause: Cause;
+  failure: Failure | null;
+  attempts: AttemptOutput[];
+  startedAt: Instant;
+  at: Instant;
+}
+
+/* ------------------------------------------------------------------ run */
+
+export interface Owner {
+  host: string;
+  bootId: string;
+  pid: number;
+  startTime: number | null;
+  instance: string;
+}
+
+export interface RunInput {
+  id: string;
+  name: string;
+  epoch: number;
+  steps: StepPlan[];
+  limits: RunLimits;
+  labels: Record<string, string>;
+  owner: Owner;
+}
+
+/** A command that was read from the inbox or came through the library. */
+export interface StopCommand {
+  id: string;
+  type: 'stop';
+  source: string;
+  reason?: string;
+}
+export type Command = StopCommand;
+
+export type Verdicts = 'applied' | 'rejected' | 'conflict';
+export type RejectReason =
+  | 'already-ended'
+  | 'run-ended'
+  | 'invalid'
+  | 'unknown-type'
+  | 'newer-version'
+  | 'too-large'
+  | 'not-a-file'
+  | 'unsupported'
+  | 'id-reused';
+
+export interface Answer {
+  id: string;
+  command: string;
+  verdict: Verdicts;
+  reason?: RejectReason;
+  at: Instant;
+  detail?: string;
+}
+
+export type RunEvent =
+  | { type: 'run.begin'; at: Instant; deadlineAt: Instant | null }
+  | { type: 'run.command'; at: Instant; command: Command }
+  /** A signal to the runner, or a fault outside the machines. */
+  | { type: 'run.end'; cause: Cause }
+  | { type: 'deadline.reached'; at: Instant }
+  /** A step's slot is free although its proof is still being made. */
+  | { type: 'step.released'; step: StepId };
+
+export type RunState =
+  | 'queued'
+  | 'running'
+  | 'stopping'
+  | 'finalizing'
+  | 'completed'
+  | 'failed'
+  | 'stopped'
+  | 'paused';
+
+export interface RunOutcome {
+  state: 'completed' | 'failed' | 'stopped' | 'paused';
+  cause: Cause;
+  /** Failed, but something completed. */
+  partial: boolean;
+}
+
+export interface RunOutput {
+  outcome: RunOutcome;
+  /** The end is on disk. False: it could not be written, and nothing claims an end. */
+  recorded: boolean;
+}
+
+/* ------------------------------------------------------------------ finalize */
+
+export interface FinalizeInput {
+  outcome: RunOutcome;
+}
+export interface FinalizeOutput {
+  recorded: boolean;
+}
+
+/* ------------------------------------------------------------------ journal */
+
+/** What happened, as machines record it. The journal adds `v`, `seq` and `epoch` and writes `at` as `ts`. */
+export type JournalBody =
+  | {
+      type: 'run.started';
+      at: Instant;
+      run: string;
+      name: string;
+      steps: StepPlan[];
+      limits: RunLimits;
+      labels: Record<string, string>;
+      owner: Owner;
+      deadlineAt: Instant | null;
+    }
+  | { type: 'run.stopping'; at: Instant; cause: Cause }
+  | { type: 'run.finalizing'; at: Instant }
+  | { type: 'run.settled'; at: Instant; state: RunOutcome['state']; cause: Cause; partial: boolean }
+  | { type: 'run.completed'; at: Instant }
+  | { type: 'step.started'; at: Instant; step: StepId }
+  | {
+      type: 'step.settled';
+      at: Instant;
+      step: StepId;
+      state: StepOutcome;
+      cause: Cause;
+      error?: Failure;
+    }
+  | { type: 'attempt.launching'; at: Instant; step: StepId; attempt: number; token: string; agent: string }
+  | {
+      type: 'attempt.started';
+      at: Instant;
+      step: StepId;
+      attempt: number;
+      pid: number;
+      startTime: number | null;
+    }
+  | {
+      type: 'attempt.exited';
+      at: Instant;
+      step: StepId;
+      attempt: number;
+      code: number | null;
+      signal: string | null;
+    }
+  | {
+      type: 'attempt.closed';
+      at: Instant;
+      step: StepId;
+      attempt: number;
+      outcome: AttemptOutput['outcome'];
+      cause: Cause;
+      error?: Failure;
+      forcedExit: boolean;
+      model: string | null;
+      session: string | null;
+      usage: Usage;
+      proof: ProofSummary;
+    }
+  | { type: 'cause.late'; at: Instant; step?: StepId; attempt?: number; cause: Cause; won: Cause }
+  | { type: 'command.accepted'; at: Instant; id: string; command: string; source: string }
+  | { type: 'command.answered'; at: Instant; id: string; command: string; verdict: Verdicts; reason?: RejectReason }
+  | { type: 'persistence.degraded'; at: Instant; line: string; message: string }
+  | { type: 'persistence.restored'; at: Instant };
+
+export type JournalType = JournalBody['type'];
+/** A line of `events.jsonl`. */
+export type JournalRecord = { v: 1; seq: number; epoch: number; ts: Instant } & DistributiveOmit<JournalBody, 'at'>;
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+/* ------------------------------------------------------------------ status */
+
+export interface ProofSummary {
+  verdict: Verdict;
+  level: ProofLevel;
+  leftovers: number;
+  survivors: number;
+  reason?: string;
+}
+
+export type StepState = 'pending' | 'preparing' | 'running' | StepOutcome;
+
+export interface StepStatus {
+  id: StepId;
+  agent: string;
+  needs: StepId[];
+  state: StepState;
+  cause?: Cause;
+  /** Number of the current or last attempt; 0 before the first. */
+  attempt: number;
+  model?: string;
+  pid?: number;
+  lastActivityAt?: Instant;
+  lastProgressAt?: Instant;
+  tool?: OpenTool;
+  startedAt?: Instant;
+  endedAt?: Instant;
+  usage?: Usage;
+  error?: Failure;
+  forcedExit?: boolean;
+  proof?: ProofSummary;
+}
+
+export interface Status {
+  v: 1;
+  id: string;
+  /** The last journal event this reflects. */
+  seq: number;
+  epoch: number;
+  name: string;
+  state: RunState;
+  cause?: Cause;
+  partial?: boolean;
+  startedAt: Instant;
+  updatedAt: Instant;
+  endedAt?: Instant;
+  deadlineAt?: Instant;
+  owner: Owner;
+  limits: RunLimits;
+  usage: Usage;
+  steps: StepStatus[];
+  counts: Record<StepState, number>;
+  labels: Record<string, string>;
+  /** Only while a record could not be written. */
+  persistence?: 'degraded';
+}

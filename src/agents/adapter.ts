@@ -1,0 +1,123 @@
+import type { Failure, StopRung, Usage } from '../../machines/protocol.ts';
+
+/**
+ * How one kind of agent is launched, spoken to and understood.
+ *
+ * An adapter does no I/O: `launch` says what to start, and a session turns bytes into events and replies.
+ * That makes it testable on captured streams, in chunks of any size.
+ */
+export interface AgentAdapter {
+  readonly id: string;
+  readonly capabilities: Capabilities;
+  /** Polite first, certain last. Always ends in SIGKILL. */
+  readonly stopLadder: readonly StopRung[];
+  /** Throws nothing: what the settings ask for and this adapter cannot do is named in `refuse`. */
+  refuse(settings: AgentSettings): string | null;
+  launch(request: LaunchRequest): Launch;
+  open(request: LaunchRequest): AgentSession;
+}
+
+export interface Capabilities {
+  /** A message reaches the model at the next tool boundary of the running turn. */
+  steerLive: boolean;
+  /** Who holds the queue of follow-up messages. */
+  followUp: 'native' | 'runner' | 'none';
+  abort: 'protocol' | 'signal';
+  resume: boolean;
+  chooseSessionId: boolean;
+  structured: 'tool' | 'schema' | 'none';
+  partialText: boolean;
+  cost: boolean;
+  /** Empty text at a natural, successful end is a result (commands) or a failure (agents). */
+  emptyOutput: 'result' | 'failure';
+}
+
+/** An agent definition after defaults: what a plan, a config file or the library said. */
+export interface AgentSettings {
+  /** The name steps use. */
+  name: string;
+  adapter: string;
+  /** Executable and leading arguments; default is the adapter's own look-up (COXSWAIN_AGENT_<NAME>, then PATH). */
+  command?: string[];
+  /** Wire mode where the adapter has more than one (`pi`: rpc, json). */
+  mode?: string;
+  /** Names of environment variables passed through; default is all of the runner's. */
+  env?: string[];
+  /** Arguments added at the end of the adapter's own. */
+  args?: string[];
+  /** Replaces the adapter's ladder. */
+  stop?: StopRung[];
+}
+
+export interface LaunchRequest {
+  settings: AgentSettings;
+  /** The task for an agent, or null for a command step. Never put into argv by a built-in adapter. */
+  task: string | null;
+  /** The command of a command step: an argv, or a string for the shell. */
+  run: string[] | string | null;
+  /** `provider/id[:thinking]`, or null for the agent's own default. */
+  model: string | null;
+  cwd: string;
+  /** The environment the child gets, already filtered; `launch` may add to it. */
+  env: Record<string, string>;
+  /** A folder of this attempt's own (0700), made before `launch`. */
+  privateDir: string;
+  /** Session folder of the run (0700). */
+  sessionDir: string;
+}
+
+export interface Launch {
+  /** Program and arguments. With `shell: true` the one element is a shell command line. */
+  argv: string[];
+  shell: boolean;
+  env: Record<string, string>;
+  cwd: string;
+  /** `text`: written and closed at once. `protocol`: stays open for the session's replies. */
+  stdin: { type: 'none' } | { type: 'text'; text: string } | { type: 'protocol' };
+  /** `own`: the child exits by itself after its work. `asked`: it exits when we close its stdin. */
+  exit: 'own' | 'asked';
+}
+
+/** The protocol state of one child. Pure: time and bytes come in, events and replies go out. */
+export interface AgentSession {
+  /** What to say first. */
+  start(): Reply;
+  push(chunk: Uint8Array): Reply;
+  /** Ask the child to exit in good order (two-way: close stdin). */
+  finish(): Reply;
+  /** Ask the agent to drop what it does. `supported: false` where the protocol has no such thing. */
+  abort(): Reply & { supported: boolean };
+  /**
+   * The process has exited and its pipes have been read. Yields the one `final` or `error` event
+   * if the stream did not carry it already.
+   */
+  exited(exit: { code: number | null; signal: string | null; stderrTail: string }): Reply;
+}
+
+export interface Reply {
+  events: AgentEvent[];
+  /** Written to the child's stdin as they are. */
+  send: string[];
+  closeStdin: boolean;
+}
+
+export type AgentEvent =
+  | { t: 'session'; session: string }
+  | { t: 'model'; model: string }
+  /** Any record. `progress` is false for keep-alives and repeated noise. */
+  | { t: 'activity'; progress: boolean }
+  | { t: 'message'; role: 'assistant' | 'user'; text: string }
+  | { t: 'toolStart'; id: string; name: string; input: unknown }
+  | { t: 'toolEnd'; id: string; name: string; ok: boolean; output: string; truncated: boolean }
+  | { t: 'retry'; attempt: number; max?: number; delayMs?: number; reason: string }
+  /** The running total of this child, by the client's own counting rules. */
+  | { t: 'usage'; usage: Usage }
+  /** The work is done as far as the protocol tells. At most once, unless a `resumed` came between. */
+  | { t: 'final'; text: string; stop: 'stop' | 'length' }
+  | { t: 'error'; failure: Failure }
+  /** What was said to be the end was not; `final` or `error` will come again. */
+  | { t: 'resumed' }
+  /** The protocol is broken beyond repair; the child should be ended. */
+  | { t: 'broken'; reason: string }
+  /** Kept for people, never fatal: banners, unknown records, over-long lines, a second end record. */
+  | { t: 'note'; kind: 'text' | 'unknown-record' | 'line-too-long' | 'second-end' | 'bad-record'; text: string };
