@@ -191,6 +191,7 @@ export interface AttemptInput {
   token: string;
   agent: string;
   model: string | null;
+  ladder: StopRung[];
   at: Instant;
 }
 
@@ -220,7 +221,11 @@ export interface TerminationInput {
   /** `leftovers`: the leader has gone by itself, look first. `stop`: climb the ladder first. */
   why: 'leftovers' | 'stop';
   ladder: StopRung[];
+  at: Instant;
 }
+
+/** Told by a termination to its attempt: the slot can be given on, the search is still to come. */
+export type ReleasedEvent = { type: 'termination.released' };
 
 export type TreeCommand = { type: 'tree.apply'; rung: StopRung['do'] } | { type: 'tree.look' };
 
@@ -241,7 +246,7 @@ export interface StepInput {
 }
 
 export type PrepareOutput =
-  | { type: 'ready'; at: Instant; token: string }
+  | { type: 'ready'; at: Instant; token: string; ladder: StopRung[] }
   | { type: 'refused'; at: Instant; failure: Failure };
 
 export type StepOutcome = 'completed' | 'failed' | 'stopped' | 'paused' | 'skipped';
@@ -252,7 +257,8 @@ export interface StepOutput {
   cause: Cause;
   failure: Failure | null;
   attempts: AttemptOutput[];
-  startedAt: Instant;
+  /** Null for a step that was never started. */
+  startedAt: Instant | null;
   at: Instant;
 }
 
@@ -315,15 +321,7 @@ export type RunEvent =
   /** A step's slot is free although its proof is still being made. */
   | { type: 'step.released'; step: StepId };
 
-export type RunState =
-  | 'queued'
-  | 'running'
-  | 'stopping'
-  | 'finalizing'
-  | 'completed'
-  | 'failed'
-  | 'stopped'
-  | 'paused';
+export type RunState = 'queued' | 'running' | 'stopping' | 'finalizing' | 'completed' | 'failed' | 'stopped' | 'paused';
 
 export interface RunOutcome {
   state: 'completed' | 'failed' | 'stopped' | 'paused';
@@ -342,7 +340,13 @@ export interface RunOutput {
 
 export interface FinalizeInput {
   outcome: RunOutcome;
+  at: Instant;
 }
+
+/** What the finalizer tells its run on the way. */
+export type FinalizeEvent =
+  /** `run.settled` is durable: from here on the run has ended. */
+  { type: 'finalize.settled'; at: Instant } | { type: 'finalize.degraded' } | { type: 'finalize.restored' };
 export interface FinalizeOutput {
   recorded: boolean;
 }

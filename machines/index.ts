@@ -1,0 +1,25 @@
+export { runMachine } from './run.ts';
+export { stepMachine } from './step.ts';
+export { attemptMachine } from './attempt.ts';
+export { terminationMachine } from './termination.ts';
+export { finalizeMachine } from './finalize.ts';
+export { fill, port } from './port.ts';
+export type { Port } from './port.ts';
+export { outcomeOf, outranks } from './policy/cause.ts';
+export { fold, project, stable } from './projection.ts';
+export type * from './protocol.ts';
+
+import { attemptMachine } from './attempt.ts';
+import { finalizeMachine } from './finalize.ts';
+import { runMachine } from './run.ts';
+import { stepMachine } from './step.ts';
+import { terminationMachine } from './termination.ts';
+
+/** Every machine of the house by its name: what the diagrams are made of. */
+export const machines = {
+  run: runMachine,
+  step: stepMachine,
+  attempt: attemptMachine,
+  termination: terminationMachine,
+  finalize: finalizeMachine,
+};

@@ -1,0 +1,71 @@
+import type { AgentEnd, AttemptOutput, Cause, Failure, RunOutcome, StepOutput, Usage } from '../protocol.ts';
+import { outcomeOf } from './cause.ts';
+
+export const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, turns: 0, tools: 0 };
+
+/** Sums usage. The cost is known only if every part that used a model says its cost. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum: Usage = {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    turns: a.turns + b.turns,
+    tools: a.tools + b.tools,
+  };
+  const unknown = [a, b].some((part) => part.costUsd === undefined && part.turns > 0);
+  const cost = (a.costUsd ?? 0) + (b.costUsd ?? 0);
+  return unknown || (a.costUsd === undefined && b.costUsd === undefined) ? sum : { ...sum, costUsd: cost };
+}
+
+/** The cause an attempt ends for when nobody ended it: its agent's own verdict. */
+export const causeOfEnd = (end: AgentEnd, at: string): Cause =>
+  end.type === 'success' ? { type: 'completed', at } : { type: 'failure', at, reason: end.failure.code };
+
+/** A step settles as its last attempt did, unless nobody can say that the attempt's processes are gone. */
+export function settleAttempt(attempt: AttemptOutput): Pick<StepOutput, 'outcome' | 'cause' | 'failure'> {
+  if (attempt.proof.verdict === 'gone') {
+    return { outcome: attempt.outcome, cause: attempt.cause, failure: attempt.failure };
+  }
+  return {
+    outcome: 'failed',
+    cause: { type: 'failure', at: attempt.at, reason: 'unproven' },
+    failure: unproven(attempt),
+  };
+}
+
+function unproven(attempt: AttemptOutput): Failure {
+  const { verdict, members, reason } = attempt.proof;
+  const who = members.map((member) => `${member.pid} (${member.command})`).join(', ');
+  return {
+    code: 'unproven',
+    message:
+      verdict === 'survived'
+        ? `processes of attempt ${attempt.n} are still running: ${who}; end them by hand`
+        : `nobody could tell whether attempt ${attempt.n} left processes: ${reason ?? 'no reason given'}`,
+    detail: { verdict, outcome: attempt.outcome },
+  };
+}
+
+/**
+ * The outcome of a run: stopped if it was stopped; else failed if any step failed; else paused if something is
+ * paused; else completed. `settled` is in the order of settling, so the first failure names the cause.
+ */
+export function outcomeOfRun(latched: Cause | null, settled: readonly StepOutput[], at: string): RunOutcome {
+  const some = (outcome: StepOutput['outcome']): boolean => settled.some((step) => step.outcome === outcome);
+  const first = settled.find((step) => step.outcome !== 'completed');
+  if (latched !== null) {
+    const state = outcomeOf(latched);
+    return { state, cause: latched, partial: state === 'failed' && some('completed') };
+  }
+  if (some('failed') || some('skipped')) {
+    const failed = settled.find((step) => step.outcome === 'failed') ?? first;
+    return {
+      state: 'failed',
+      cause: failed?.cause ?? { type: 'completed', at },
+      partial: some('completed'),
+    };
+  }
+  if (first === undefined) return { state: 'completed', cause: { type: 'completed', at }, partial: false };
+  return { state: some('stopped') ? 'stopped' : 'paused', cause: first.cause, partial: false };
+}

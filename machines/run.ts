@@ -1,0 +1,355 @@
+import { type DoneActorEvent, assertEvent, setup } from 'xstate';
+import { outcomeOfWaiting, outranks } from './policy/cause.ts';
+import { outcomeOfRun } from './policy/outcome.ts';
+import { schedule } from './policy/schedule.ts';
+import { port } from './port.ts';
+import type {
+  Answer,
+  Cause,
+  EndEvent,
+  FinalizeEvent,
+  FinalizeInput,
+  FinalizeOutput,
+  Instant,
+  JournalBody,
+  RunEvent,
+  RunInput,
+  RunOutcome,
+  RunOutput,
+  StepId,
+  StepInput,
+  StepOutput,
+} from './protocol.ts';
+
+export interface RunContext extends RunInput {
+  startedAt: Instant;
+  endedAt: Instant | null;
+  deadlineAt: Instant | null;
+  at: Instant;
+  /** Not started and not settled, in plan order. */
+  waiting: StepId[];
+  live: StepId[];
+  /** Live steps whose slot is free again. */
+  released: StepId[];
+  /** In the order of settling. */
+  settled: StepOutput[];
+  /** Latched; null while nobody has ended the run. */
+  cause: Cause | null;
+  /** Decided when finalizing is entered: the commit point. */
+  outcome: RunOutcome | null;
+  recorded: boolean;
+  degraded: boolean;
+}
+
+type Event = RunEvent | FinalizeEvent;
+type None = { type: 'none' };
+
+/** Ids of step actors are told apart from the run's other children. */
+export const stepActor = (step: StepId): string => `step:${step}`;
+
+const base = setup({
+  types: {
+    context: {} as RunContext,
+    input: {} as RunInput,
+    events: {} as Event,
+    output: {} as RunOutput,
+    tags: {} as 'active' | 'resting' | 'final',
+  },
+  actors: {
+    step: port<EndEvent, StepInput, StepOutput>('step'),
+    deadline: port<None, { limitMs: number | null }, undefined, { type: 'deadline.reached'; at: Instant }>('deadline'),
+    finalize: port<None, FinalizeInput, FinalizeOutput, FinalizeEvent>('finalize'),
+  },
+  actions: {
+    /** Filled with the journal by the runtime. */
+    record: (_args, _body: JournalBody) => {},
+    /** Filled with the receipts by the runtime. */
+    answer: (_args, _answer: Answer) => {},
+  },
+});
+
+function causeIn(event: Event, limitMs: number | null): Cause | null {
+  switch (event.type) {
+    case 'run.end':
+      return event.cause;
+    case 'deadline.reached':
+      return { type: 'run-deadline', at: event.at, limitMs: limitMs ?? 0 };
+    case 'run.command': {
+      const { id, source } = event.command;
+      return { type: 'stop', at: event.at, source, command: id };
+    }
+    case 'run.begin':
+    case 'step.released':
+    case 'finalize.settled':
+    case 'finalize.degraded':
+    case 'finalize.restored':
+      return null;
+  }
+}
+
+const neverStarted = (step: StepId, cause: Cause): StepOutput => ({
+  step,
+  outcome: outcomeOfWaiting(cause),
+  cause,
+  failure: null,
+  attempts: [],
+  startedAt: null,
+  at: cause.at,
+});
+
+/** One execution of a plan; the root of its actors. */
+export const runMachine = base
+  .extend({
+    guards: {
+      strongest: ({ context, event }) => {
+        const cause = causeIn(event, context.limits.timeoutMs);
+        return cause !== null && outranks(cause, context.cause);
+      },
+      nothingLeft: ({ context }) => context.live.length === 0 && context.waiting.length === 0,
+      nobodyLive: ({ context }) => context.live.length === 0,
+      recordedCompleted: ({ context, event }) => isRecorded(event) && context.outcome?.state === 'completed',
+      recordedFailed: ({ context, event }) => isRecorded(event) && context.outcome?.state === 'failed',
+      recordedStopped: ({ context, event }) => isRecorded(event) && context.outcome?.state === 'stopped',
+      recordedPaused: ({ context, event }) => isRecorded(event) && context.outcome?.state === 'paused',
+    },
+    actions: {
+      begin: base.assign(({ event }) => {
+        assertEvent(event, 'run.begin');
+        return { startedAt: event.at, at: event.at, deadlineAt: event.deadlineAt };
+      }),
+      recordStarted: base.enqueueActions(({ context, enqueue }) => {
+        const { id: run, name, steps, limits, labels, owner, startedAt: at, deadlineAt } = context;
+        enqueue({
+          type: 'record',
+          params: { type: 'run.started', at, run, name, steps, limits, labels, owner, deadlineAt },
+        });
+      }),
+      /** Starts what can start and skips what never can. */
+      startSteps: base.enqueueActions(({ context, enqueue }) => {
+        const { at, waiting, live, released, settled, steps, limits } = context;
+        const { concurrency } = limits;
+        const outcomes = new Map(settled.map((one) => [one.step, one.outcome]));
+        const next = schedule({ plan: steps, waiting, live, released, outcomes, concurrency });
+        if (next.start.length === 0 && next.skip.length === 0) return;
+        const skipped = next.skip.map(({ step, because }) =>
+          neverStarted(step, { type: 'dependency', at, step: because }),
+        );
+        const gone = new Set([...next.start, ...skipped.map((one) => one.step)]);
+        enqueue.assign({
+          waiting: waiting.filter((id) => !gone.has(id)),
+          live: [...live, ...next.start],
+          ...(skipped.length === 0 ? {} : { settled: settle(settled, skipped) }),
+        });
+        for (const one of skipped) enqueue({ type: 'record', params: settledRecord(one) });
+        for (const id of next.start) {
+          const plan = steps.find((one) => one.id === id);
+          if (plan !== undefined) {
+            enqueue.spawnChild('step', { id: stepActor(id), input: { plan, firstAttempt: 1, at } });
+          }
+        }
+      }),
+      settleStep: base.enqueueActions(({ context, event, enqueue }) => {
+        const { output } = event as unknown as DoneActorEvent<StepOutput>;
+        const without = (ids: StepId[]): StepId[] => ids.filter((id) => id !== output.step);
+        enqueue.stopChild(stepActor(output.step));
+        enqueue.assign({
+          live: without(context.live),
+          released: without(context.released),
+          settled: settle(context.settled, [output]),
+          at: output.at,
+        });
+      }),
+      releaseSlot: base.assign(({ context, event }) => {
+        assertEvent(event, 'step.released');
+        const { step } = event;
+        if (!context.live.includes(step) || context.released.includes(step)) return {};
+        return { released: [...context.released, step] };
+      }),
+      latch: base.assign(({ context, event }) => {
+        const cause = causeIn(event, context.limits.timeoutMs);
+        return cause === null ? {} : { cause, at: cause.at };
+      }),
+      recordStopping: base.enqueueActions(({ context, enqueue }) => {
+        const { cause, at } = context;
+        if (cause !== null) enqueue({ type: 'record', params: { type: 'run.stopping', at, cause } });
+      }),
+      endSteps: base.enqueueActions(({ context, enqueue }) => {
+        const { cause, live } = context;
+        if (cause === null) return;
+        for (const id of live) enqueue.sendTo(stepActor(id), { type: 'end', cause } satisfies EndEvent);
+      }),
+      settleWaiting: base.enqueueActions(({ context, enqueue }) => {
+        const { cause, waiting, settled } = context;
+        if (cause === null || waiting.length === 0) return;
+        const outputs = waiting.map((id) => neverStarted(id, cause));
+        enqueue.assign({ waiting: [], settled: settle(settled, outputs) });
+        for (const one of outputs) enqueue({ type: 'record', params: settledRecord(one) });
+      }),
+      acceptCommand: base.enqueueActions(({ event, enqueue }) => {
+        assertEvent(event, 'run.command');
+        const { id, type: command, source } = event.command;
+        enqueue({ type: 'record', params: { type: 'command.accepted', at: event.at, id, command, source } });
+      }),
+      answerApplied: base.enqueueActions(({ event, enqueue }) => {
+        assertEvent(event, 'run.command');
+        const { id, type: command } = event.command;
+        enqueue({
+          type: 'record',
+          params: { type: 'command.answered', at: event.at, id, command, verdict: 'applied' },
+        });
+        enqueue({ type: 'answer', params: { id, command, verdict: 'applied', at: event.at } });
+      }),
+      answerTooLate: base.enqueueActions(({ context, event, enqueue }) => {
+        assertEvent(event, 'run.command');
+        const { id, type: command } = event.command;
+        const reason = context.endedAt === null ? 'already-ended' : 'run-ended';
+        enqueue({
+          type: 'record',
+          params: { type: 'command.answered', at: event.at, id, command, verdict: 'rejected', reason },
+        });
+        enqueue({ type: 'answer', params: { id, command, verdict: 'rejected', reason, at: event.at } });
+      }),
+      recordLate: base.enqueueActions(({ context, event, enqueue }) => {
+        const cause = causeIn(event, context.limits.timeoutMs);
+        const won = context.outcome?.cause ?? context.cause;
+        if (cause === null || won === null) return;
+        enqueue({ type: 'record', params: { type: 'cause.late', at: cause.at, cause, won } });
+      }),
+      decide: base.assign(({ context }) => ({
+        outcome: outcomeOfRun(context.cause, context.settled, context.at),
+      })),
+      recordFinalizing: base.enqueueActions(({ context, enqueue }) => {
+        enqueue({ type: 'record', params: { type: 'run.finalizing', at: context.at } });
+      }),
+      noteSettled: base.assign(({ event }) => {
+        assertEvent(event, 'finalize.settled');
+        return { endedAt: event.at };
+      }),
+      noteDegraded: base.assign({ degraded: true }),
+      noteRestored: base.assign({ degraded: false }),
+      noteRecorded: base.assign({ recorded: true }),
+    },
+  })
+  .createMachine({
+    id: 'run',
+    description: 'One execution of a plan, the root of its actors',
+    context: ({ input }) => ({
+      ...input,
+      steps: [...input.steps],
+      startedAt: '',
+      endedAt: null,
+      deadlineAt: null,
+      at: '',
+      waiting: input.steps.map((step) => step.id),
+      live: [],
+      released: [],
+      settled: [],
+      cause: null,
+      outcome: null,
+      recorded: false,
+      degraded: false,
+    }),
+    initial: 'queued',
+    states: {
+      queued: {
+        on: { 'run.begin': { target: 'active', actions: ['begin', 'recordStarted'] } },
+      },
+      active: {
+        tags: 'active',
+        description: 'Work is going on, or is being ended; the run deadline holds for both',
+        invoke: {
+          id: 'deadline',
+          src: 'deadline',
+          input: ({ context }) => ({ limitMs: context.limits.timeoutMs }),
+        },
+        initial: 'running',
+        on: {
+          'step.released': { actions: 'releaseSlot' },
+          'xstate.done.actor.*': { actions: 'settleStep' },
+        },
+        states: {
+          running: {
+            entry: 'startSteps',
+            always: { guard: 'nothingLeft', target: '#run.finalizing' },
+            on: {
+              'step.released': { actions: ['releaseSlot', 'startSteps'] },
+              'xstate.done.actor.*': { actions: ['settleStep', 'startSteps'] },
+              'run.command': { target: 'stopping', actions: ['acceptCommand', 'latch', 'answerApplied'] },
+              'run.end': { target: 'stopping', actions: 'latch' },
+              'deadline.reached': { target: 'stopping', actions: 'latch' },
+            },
+          },
+          stopping: {
+            description: 'Everything live is being ended; nothing starts any more',
+            entry: ['recordStopping', 'settleWaiting', 'endSteps'],
+            always: { guard: 'nobodyLive', target: '#run.finalizing' },
+            on: {
+              'run.command': [
+                {
+                  guard: 'strongest',
+                  actions: ['acceptCommand', 'latch', 'recordStopping', 'endSteps', 'answerApplied'],
+                },
+                { actions: ['acceptCommand', 'answerApplied'] },
+              ],
+              'run.end': [
+                { guard: 'strongest', actions: ['latch', 'recordStopping', 'endSteps'] },
+                { actions: 'recordLate' },
+              ],
+              'deadline.reached': [
+                { guard: 'strongest', actions: ['latch', 'recordStopping', 'endSteps'] },
+                { actions: 'recordLate' },
+              ],
+            },
+          },
+        },
+      },
+      finalizing: {
+        tags: 'active',
+        description: 'The outcome is decided and is being made durable',
+        entry: ['decide', 'recordFinalizing'],
+        invoke: {
+          id: 'finalize',
+          src: 'finalize',
+          input: ({ context }) => finalizeInput(context),
+          onDone: [
+            { guard: 'recordedCompleted', target: 'completed', actions: 'noteRecorded' },
+            { guard: 'recordedFailed', target: 'failed', actions: 'noteRecorded' },
+            { guard: 'recordedStopped', target: 'stopped', actions: 'noteRecorded' },
+            { guard: 'recordedPaused', target: 'paused', actions: 'noteRecorded' },
+            { target: 'unrecorded' },
+          ],
+        },
+        on: {
+          'run.command': { actions: ['acceptCommand', 'answerTooLate'] },
+          'run.end': { actions: 'recordLate' },
+          'finalize.degraded': { actions: 'noteDegraded' },
+          'finalize.restored': { actions: 'noteRestored' },
+        },
+        initial: 'closing',
+        states: {
+          closing: { on: { 'finalize.settled': { target: 'publishing', actions: 'noteSettled' } } },
+          publishing: { description: 'run.settled is on disk: from here on the run has ended' },
+        },
+      },
+      completed: { type: 'final', tags: 'final' },
+      failed: { type: 'final', tags: 'resting' },
+      stopped: { type: 'final', tags: 'final' },
+      paused: { type: 'final', tags: 'resting' },
+      unrecorded: { type: 'final', description: 'The end could not be written; nothing claims one' },
+    },
+    output: ({ context }) => ({ outcome: finalizeInput(context).outcome, recorded: context.recorded }),
+    options: { maxIterations: 1_000 },
+  });
+
+const isRecorded = (event: unknown): boolean => (event as DoneActorEvent<FinalizeOutput>).output.recorded;
+
+const finalizeInput = (context: RunContext): FinalizeInput => ({
+  outcome: context.outcome ?? outcomeOfRun(context.cause, context.settled, context.at),
+  at: context.at,
+});
+
+const settle = (known: RunContext['settled'], outputs: StepOutput[]): RunContext['settled'] => [...known, ...outputs];
+
+function settledRecord({ step, outcome: state, cause, failure, at }: StepOutput): JournalBody {
+  return { type: 'step.settled', at, step, state, cause, ...(failure === null ? {} : { error: failure }) };
+}
