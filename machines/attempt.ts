@@ -1,4 +1,4 @@
-import { type DoneActorEvent, assertEvent, sendParent, sendTo, setup } from 'xstate';
+import { type DoneActorEvent, assertEvent, sendTo, setup } from 'xstate';
 import { outranks, outcomeOf } from './policy/cause.ts';
 import { DRAIN_LIMIT, EXIT_GRACE, REAP_LIMIT } from './policy/defaults.ts';
 import { NO_USAGE, causeOfEnd } from './policy/outcome.ts';
@@ -65,6 +65,8 @@ const base = setup({
   actions: {
     /** Filled with the journal by the runtime. */
     record: (_args, _body: JournalBody) => {},
+    /** Listed as late: known, and without consequence. */
+    passOver: () => {},
   },
 });
 
@@ -112,7 +114,9 @@ export const attemptMachine = base
         enqueue({ type: 'record', params: closedRecord(context) });
       }),
       finish: sendTo('child', tell({ type: 'child.finish' })),
-      release: sendParent({ type: 'attempt.released' }),
+      release: base.enqueueActions(({ self, enqueue }) => {
+        if (self._parent) enqueue.sendTo(self._parent, { type: 'attempt.released' });
+      }),
       latch: base.assign(({ event }) => {
         assertEvent(event, 'end');
         return { cause: event.cause, at: event.cause.at };
@@ -215,8 +219,8 @@ export const attemptMachine = base
       'child.model': { actions: 'noteModel' },
       'child.ended': { actions: 'noteEnd' },
       // Once the attempt is ending, what the agent makes of it no longer matters.
-      'child.resumed': {},
-      'child.broken': {},
+      'child.resumed': { actions: 'passOver' },
+      'child.broken': { actions: 'passOver' },
       end: [
         { guard: 'committed', actions: 'recordLate' },
         { guard: 'strongest', actions: 'latch' },

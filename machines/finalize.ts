@@ -1,4 +1,4 @@
-import { type DoneActorEvent, type ErrorActorEvent, sendParent, setup } from 'xstate';
+import { type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import { RETRY_FIRST, RETRY_MAX, RETRY_TOTAL } from './policy/defaults.ts';
 import { port } from './port.ts';
 import type { FinalizeEvent, FinalizeInput, FinalizeOutput, Instant, JournalBody, RunOutcome } from './protocol.ts';
@@ -56,18 +56,20 @@ const s = base.extend({
       waitedMs: context.waitedMs + delay(context.tries),
       tries: context.tries + 1,
     })),
-    reportTrouble: base.enqueueActions(({ context, enqueue }) => {
+    reportTrouble: base.enqueueActions(({ context, self, enqueue }) => {
       if (context.tries > 0 || context.trouble === null) return;
       enqueue({ type: 'record', params: { type: 'persistence.degraded', at: context.at, ...context.trouble } });
-      enqueue(sendParent(tell({ type: 'finalize.degraded' })));
+      if (self._parent) enqueue.sendTo(self._parent, tell({ type: 'finalize.degraded' }));
     }),
-    reportRestored: base.enqueueActions(({ context, enqueue }) => {
+    reportRestored: base.enqueueActions(({ context, self, enqueue }) => {
       if (context.trouble === null) return;
       enqueue({ type: 'record', params: { type: 'persistence.restored', at: context.at } });
-      enqueue(sendParent(tell({ type: 'finalize.restored' })));
+      if (self._parent) enqueue.sendTo(self._parent, tell({ type: 'finalize.restored' }));
       enqueue.assign({ trouble: null, tries: 0, waitedMs: 0 });
     }),
-    reportSettled: sendParent(({ context }) => tell({ type: 'finalize.settled', at: context.at })),
+    reportSettled: base.enqueueActions(({ context, self, enqueue }) => {
+      if (self._parent) enqueue.sendTo(self._parent, tell({ type: 'finalize.settled', at: context.at }));
+    }),
   },
 });
 

@@ -1,4 +1,4 @@
-import { type DoneActorEvent, assertEvent, sendParent, sendTo, setup } from 'xstate';
+import { type DoneActorEvent, sendTo, setup } from 'xstate';
 import { outcomeOfWaiting, outranks } from './policy/cause.ts';
 import { settleAttempt } from './policy/outcome.ts';
 import { port } from './port.ts';
@@ -98,9 +98,8 @@ export const stepMachine = base
         const attempt = (event as unknown as DoneActorEvent<AttemptOutput>).output;
         return { attempts: [...context.attempts, attempt], at: attempt.at };
       }),
-      release: base.enqueueActions(({ context, event, enqueue }) => {
-        assertEvent(event, 'attempt.released');
-        enqueue(sendParent({ type: 'step.released', step: context.plan.id }));
+      release: base.enqueueActions(({ context, self, enqueue }) => {
+        if (self._parent) enqueue.sendTo(self._parent, { type: 'step.released', step: context.plan.id });
       }),
     },
   })

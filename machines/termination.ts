@@ -1,4 +1,4 @@
-import { assertEvent, sendParent, sendTo, setup } from 'xstate';
+import { assertEvent, sendTo, setup } from 'xstate';
 import { KILL_VERIFY, LOOK_LIMIT, MAX_ROUNDS } from './policy/defaults.ts';
 import { port } from './port.ts';
 import type {
@@ -6,6 +6,7 @@ import type {
   Member,
   Proof,
   ProofLevel,
+  ReleasedEvent,
   SentSignal,
   StopRung,
   TerminationInput,
@@ -108,7 +109,9 @@ export const terminationMachine = base
         return { reason: event.reason, level: event.level, at: event.at };
       }),
       noteNoAnswer: base.assign({ reason: 'the search gave no answer in time' }),
-      release: sendParent({ type: 'termination.released' }),
+      release: base.enqueueActions(({ self, enqueue }) => {
+        if (self._parent) enqueue.sendTo(self._parent, { type: 'termination.released' } satisfies ReleasedEvent);
+      }),
     },
   })
   .createMachine({

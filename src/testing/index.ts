@@ -1,0 +1,7 @@
+/**
+ * What coxswain's own tests are made of, for yours: generated paths over machines, a clock that stands still, and an
+ * agent that does what a test tells it. Imports no test runner.
+ */
+export { StepClock } from './step-clock.ts';
+export { TransitionCoverage, actorAt, edgePaths } from './paths.ts';
+export type { Path, PathModel } from './paths.ts';

@@ -1,0 +1,246 @@
+import type { AnyMachineSnapshot, EventObject } from 'xstate';
+import {
+  attemptMachine,
+  finalizeMachine,
+  runMachine,
+  stepMachine,
+  terminationMachine,
+  type AgentEnd,
+  type AttemptOutput,
+  type Cause,
+  type Failure,
+  type Member,
+  type Owner,
+  type Proof,
+  type RunInput,
+  type StepOutput,
+  type StopRung,
+} from '../../machines/index.ts';
+import type { PathModel } from '../../src/testing/index.ts';
+
+/** The worlds of the five machines: which payloads there are, and what can physically happen when. */
+
+export const AT = '2026-12-01T00:00:00.000Z';
+export const LADDER: StopRung[] = [
+  { do: 'abort', graceMs: 2_000 },
+  { do: 'SIGTERM', graceMs: 3_000 },
+  { do: 'SIGKILL', graceMs: 1_000 },
+];
+
+const failure: Failure = { code: 'exit-code', message: 'exit 3' };
+export const STOP: Cause = { type: 'stop', at: AT, source: 'test' };
+const INTERRUPT: Cause = { type: 'interrupt', at: AT, source: 'test' };
+const SUCCESS: AgentEnd = { type: 'success', chars: 2, stop: 'stop' };
+const FAILURE: AgentEnd = { type: 'failure', failure };
+const member: Member = { pid: 7, startTime: 70, by: 'token', command: 'sleep' };
+
+export const proof = (verdict: Proof['verdict']): Proof => ({
+  verdict,
+  level: 'searched',
+  members: verdict === 'survived' ? [member] : [],
+  leftovers: [],
+  signals: [],
+  at: AT,
+});
+
+const done = (id: string, output: unknown): EventObject =>
+  ({ type: `xstate.done.actor.${id}`, actorId: id, output }) as never;
+const failed = (id: string): EventObject =>
+  ({ type: `xstate.error.actor.${id}`, actorId: id, error: new Error('no room') }) as never;
+
+/** Variants by event type; a type that is not listed is sent as it is, with a time. */
+const table =
+  (rows: Record<string, EventObject[]>) =>
+  (type: string): EventObject[] =>
+    rows[type] ?? [{ type, at: AT } as EventObject];
+
+/* ------------------------------------------------------------------ attempt */
+
+export const attemptModel: PathModel = {
+  machine: attemptMachine,
+  input: { step: 'a', n: 1, token: 't', agent: 'fake', model: null, ladder: LADDER, at: AT },
+  variants: table({
+    'child.started': [{ type: 'child.started', at: AT, pid: 42, startTime: 420 } as never],
+    'child.unstarted': [
+      { type: 'child.unstarted', at: AT, failure: { code: 'command-missing', message: 'no' } } as never,
+    ],
+    'child.active': [{ type: 'child.active', at: AT, progress: true } as never],
+    'child.tool': [{ type: 'child.tool', at: AT, tool: { id: '1', name: 'bash' } } as never],
+    'child.usage': [
+      {
+        type: 'child.usage',
+        at: AT,
+        usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, turns: 1, tools: 0 },
+      } as never,
+    ],
+    'child.ended': [
+      { type: 'child.ended', at: AT, end: SUCCESS } as never,
+      { type: 'child.ended', at: AT, end: FAILURE } as never,
+    ],
+    'child.broken': [{ type: 'child.broken', at: AT, reason: 'garbage' } as never],
+    'child.exited': [{ type: 'child.exited', at: AT, code: 0, signal: null } as never],
+    'child.drained': [
+      { type: 'child.drained', at: AT, how: 'closed', end: SUCCESS } as never,
+      { type: 'child.drained', at: AT, how: 'closed', end: FAILURE } as never,
+    ],
+    end: [{ type: 'end', cause: INTERRUPT } as never, { type: 'end', cause: STOP } as never],
+    'xstate.done.actor.termination': [done('termination', proof('gone')), done('termination', proof('survived'))],
+  }),
+  identity: ({ context }) => {
+    const { exit, end, drained, cause, forcedExit, unstarted, pid } = context;
+    return [exit !== null, end?.type, drained, cause?.type, forcedExit, unstarted !== null, pid !== null];
+  },
+  /** A process starts once, exits once and is drained once, after its exit; it says nothing before it has started. */
+  feasible: ({ context }, { type }) => {
+    const running = context.pid !== null && context.exit === null;
+    switch (type) {
+      case 'child.started':
+      case 'child.unstarted':
+        return context.pid === null && context.unstarted === null;
+      case 'child.exited':
+        return running;
+      case 'child.drained':
+        return context.exit !== null && !context.drained;
+      case 'child.ended':
+        return context.pid !== null && !context.drained && context.end === null;
+      case 'child.resumed':
+        return running && context.end !== null;
+      case 'child.broken':
+        return running;
+      default:
+        return true;
+    }
+  },
+};
+
+/* ------------------------------------------------------------------ termination */
+
+const terminationInput = (why: 'stop' | 'leftovers', ladder: StopRung[]) => ({ step: 'a', n: 1, why, ladder, at: AT });
+
+const terminationModel = (input: ReturnType<typeof terminationInput>): PathModel => ({
+  machine: terminationMachine,
+  input,
+  variants: table({
+    'tree.applied': [{ type: 'tree.applied', at: AT, rung: 'SIGTERM', targets: 1 } as never],
+    'tree.looked': [
+      { type: 'tree.looked', at: AT, members: [], level: 'searched' } as never,
+      { type: 'tree.looked', at: AT, members: [member], level: 'searched' } as never,
+    ],
+    'tree.blind': [{ type: 'tree.blind', at: AT, reason: 'no /proc', level: 'group' } as never],
+  }),
+  identity: ({ context }) => [context.rung, context.rounds, context.members.length],
+});
+
+export const terminationModels: PathModel[] = [
+  terminationModel(terminationInput('stop', LADDER)),
+  terminationModel(terminationInput('leftovers', LADDER)),
+  terminationModel(terminationInput('stop', [{ do: 'SIGKILL', graceMs: 1_000 }])),
+];
+
+/* ------------------------------------------------------------------ step */
+
+const attemptOutput = (outcome: AttemptOutput['outcome'], verdict: Proof['verdict'] = 'gone'): AttemptOutput => ({
+  n: 1,
+  outcome,
+  cause: outcome === 'completed' ? { type: 'completed', at: AT } : { type: 'failure', at: AT, reason: 'exit-code' },
+  failure: outcome === 'completed' ? null : failure,
+  exit: { at: AT, code: outcome === 'completed' ? 0 : 3, signal: null },
+  forcedExit: false,
+  usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, turns: 0, tools: 0 },
+  session: null,
+  model: null,
+  proof: proof(verdict),
+  at: AT,
+});
+
+export const stepModel: PathModel = {
+  machine: stepMachine,
+  input: { plan: { id: 'a', agent: 'fake', model: null, needs: [], timeoutMs: 60_000 }, firstAttempt: 1, at: AT },
+  variants: table({
+    end: [{ type: 'end', cause: STOP } as never],
+    'xstate.done.actor.prepare': [
+      done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER }),
+      done('prepare', { type: 'refused', at: AT, failure: { code: 'cwd-missing', message: 'no' } }),
+    ],
+    'xstate.done.actor.attempt': [
+      done('attempt', attemptOutput('completed')),
+      done('attempt', attemptOutput('failed')),
+      done('attempt', attemptOutput('completed', 'survived')),
+    ],
+  }),
+  identity: ({ context }) => [context.cause?.type, context.failure?.code, context.attempts.length],
+};
+
+/* ------------------------------------------------------------------ run */
+
+export const OWNER: Owner = { host: 'h', bootId: 'b', pid: 1, startTime: 1, instance: 'i' };
+const plan = (id: string, needs: string[] = []) => ({ id, agent: 'fake', model: null, needs, timeoutMs: null });
+
+export const RUN_INPUT: RunInput = {
+  id: 'r',
+  name: 'r',
+  epoch: 1,
+  steps: [plan('a'), plan('b', ['a']), plan('c')],
+  limits: { concurrency: 2, timeoutMs: 60_000 },
+  labels: {},
+  owner: OWNER,
+};
+
+const stepOutput = (step: string, outcome: StepOutput['outcome']): StepOutput => ({
+  step,
+  outcome,
+  cause: outcome === 'paused' ? INTERRUPT : attemptOutput(outcome as 'failed').cause,
+  failure: null,
+  attempts: [],
+  startedAt: AT,
+  at: AT,
+});
+
+export const runModel: PathModel = {
+  machine: runMachine,
+  input: RUN_INPUT,
+  variants: (type, snapshot) => runVariants(type, snapshot),
+  identity: ({ context }) => {
+    const { waiting, live, released, cause, outcome, degraded, endedAt } = context;
+    return [waiting, live, released, cause?.type, outcome?.state, degraded, endedAt !== null];
+  },
+  feasible: ({ context }, { type }) => type !== 'finalize.settled' || context.endedAt === null,
+};
+
+function runVariants(type: string, { context }: AnyMachineSnapshot): EventObject[] {
+  if (type === 'xstate.done.actor.*') {
+    return (context.live as string[]).flatMap((id) =>
+      (['completed', 'failed', 'paused'] as const).map((outcome) => done(`step:${id}`, stepOutput(id, outcome))),
+    );
+  }
+  return table({
+    'run.begin': [{ type, at: AT, deadlineAt: AT } as never],
+    'run.command': [{ type, at: AT, command: { id: 'c1', type: 'stop', source: 'test' } } as never],
+    'run.end': [
+      { type, cause: { type: 'runner-signal', at: AT, signal: 'SIGTERM' } } as never,
+      { type, cause: { type: 'budget', at: AT, budget: 'usage' } } as never,
+    ],
+    'step.released': (context.live as string[]).map((step) => ({ type, step }) as EventObject),
+    'xstate.done.actor.finalize': [done('finalize', { recorded: true }), done('finalize', { recorded: false })],
+  })(type);
+}
+
+/* ------------------------------------------------------------------ finalize */
+
+export const finalizeModel: PathModel = {
+  machine: finalizeMachine,
+  input: { outcome: { state: 'completed', cause: { type: 'completed', at: AT }, partial: false }, at: AT },
+  variants: (type) => {
+    const id = type.split('.').at(-1) ?? '';
+    return type.startsWith('xstate.error.') ? [failed(id)] : [done(id, { at: AT })];
+  },
+  identity: ({ context }) => [context.tries, context.trouble?.line],
+};
+
+export const models: Record<string, PathModel[]> = {
+  run: [runModel],
+  step: [stepModel],
+  attempt: [attemptModel],
+  termination: terminationModels,
+  finalize: [finalizeModel],
+};
