@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect } from 'vitest';
+import type { Failure } from '../../machines/protocol.ts';
+import { launch, newToken, TOKEN_ENV, type Child, type LaunchSpec, type TreeTarget } from '../../src/process/index.ts';
+
+const groups = new Set<number>();
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const pgid of groups) quietly(() => process.kill(-pgid, 'SIGKILL'));
+  groups.clear();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+export const plainEnv: Record<string, string> = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' };
+
+export interface Recording {
+  child: Child;
+  token: string;
+  /** Names of what the handlers got, in order. */
+  log: string[];
+  stdout(): Buffer;
+  stderr(): Buffer;
+  started: Promise<{ pid: number; startTime: number | null }>;
+  unstarted: Promise<Failure>;
+  exited: Promise<{ code: number | null; signal: string | null; at: number }>;
+  drained: Promise<{ how: string; at: number }>;
+}
+
+/** Launches and writes down everything; the child's group is ended after the test. */
+export function record(argv: string[], spec: Partial<LaunchSpec> = {}, keep = true): Recording {
+  const token = newToken();
+  const started = deferred<{ pid: number; startTime: number | null }>();
+  const unstarted = deferred<Failure>();
+  const exited = deferred<{ code: number | null; signal: string | null; at: number }>();
+  const drained = deferred<{ how: string; at: number }>();
+  const log: string[] = [];
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  const child = launch(
+    {
+      argv,
+      shell: false,
+      cwd: tmpdir(),
+      stdin: { type: 'none' },
+      ...spec,
+      env: { ...plainEnv, [TOKEN_ENV]: token, ...spec.env },
+    },
+    {
+      started: (process) => (log.push('started'), started.resolve(process)),
+      unstarted: (failure) => (log.push('unstarted'), unstarted.resolve(failure)),
+      stdout: (chunk) => (log.push('stdout'), keep && out.push(chunk)),
+      stderr: (chunk) => (log.push('stderr'), keep && err.push(chunk)),
+      exited: (exit) => (log.push('exited'), exited.resolve({ ...exit, at: performance.now() })),
+      drained: (how) => (log.push('drained'), drained.resolve({ how, at: performance.now() })),
+    },
+  );
+  if (child.pid !== null) groups.add(child.pid);
+  return {
+    child,
+    token,
+    log,
+    stdout: () => Buffer.concat(out),
+    stderr: () => Buffer.concat(err),
+    started: started.promise,
+    unstarted: unstarted.promise,
+    exited: exited.promise,
+    drained: drained.promise,
+  };
+}
+
+export async function targetOf(recording: Recording): Promise<TreeTarget> {
+  const leader = await recording.started;
+  return { pgid: leader.pid, token: recording.token, leader };
+}
+
+/** Ended after the test too: for processes that left the child's group. */
+export function endLater(pgid: number): void {
+  groups.add(pgid);
+}
+
+export function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'coxswain-process-'));
+  folders.push(made);
+  return made;
+}
+
+export function script(name: string, text: string, mode = 0o755): string {
+  const path = join(folder(), name);
+  writeFileSync(path, text, { mode });
+  return path;
+}
+
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve };
+}
+
+/** Waits until the condition gives a value; fails loudly after the deadline. */
+export async function until<T>(what: string, condition: () => T | false | null | undefined, ms = 10_000): Promise<T> {
+  for (const end = performance.now() + ms; ;) {
+    const value = condition();
+    if (value !== false && value !== null && value !== undefined) return value;
+    if (performance.now() > end) expect.fail(`in vain waited for: ${what}`);
+    await sleep(5);
+  }
+}
+
+/** The first line of stdout, as soon as it is there. */
+export function firstLine(recording: Recording): Promise<string> {
+  return until('a line on stdout', () => {
+    const text = recording.stdout().toString();
+    return text.includes('\n') && text.slice(0, text.indexOf('\n'));
+  });
+}
+
+function quietly(action: () => void): void {
+  try {
+    action();
+  } catch {
+    // Gone already.
+  }
+}
