@@ -1,0 +1,170 @@
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Owner, StepId } from '../../machines/protocol.ts';
+import { checkRunId } from './names.ts';
+import { activeDir, type AttemptPaths, type RunDir, runDir, runsDir } from './paths.ts';
+import { readOwner } from './readers.ts';
+import { codeOf, type Trouble, troubleOf, type Written, written } from './trouble.ts';
+
+export type CreatedRun =
+  | { type: 'ok'; dir: RunDir }
+  | { type: 'exists'; dir: RunDir }
+  | { type: 'refused'; reason: 'unsafe-id'; message: string }
+  | Trouble;
+
+/**
+ * Makes the directory of a new run, exclusively, with its plan (flushed to disk) and its control folders.
+ * Of two callers with one id exactly one gets `ok`. Directories are 0700 and files 0600 under any umask.
+ * After `trouble` nothing of it is left, as far as it can be removed.
+ */
+export function createRunDir(root: string, id: string, plan: unknown): CreatedRun {
+  const check = checkRunId(id);
+  if (check.type === 'refused') return check;
+  const dir = runDir(root, id);
+  try {
+    makeDir(runsDir(root));
+    mkdirSync(dir.path, { mode: 0o700 });
+  } catch (error) {
+    return codeOf(error) === 'EEXIST' ? { type: 'exists', dir } : troubleOf(error);
+  }
+  try {
+    for (const path of [dir.control, dir.controlTemp, dir.claimed, dir.receipts, dir.rejected, dir.owners])
+      makeDir(path);
+    writeNew(dir.plan, plan);
+    return { type: 'ok', dir };
+  } catch (error) {
+    rmSync(dir.path, { recursive: true, force: true });
+    return troubleOf(error);
+  }
+}
+
+/** Makes a folder of the record (0700) and its parents; one that is there is fine. */
+export function makeDir(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** Makes the folder of an attempt. */
+export function createAttemptDir(dir: RunDir, step: StepId, n: number): { type: 'ok'; paths: AttemptPaths } | Trouble {
+  const paths = dir.attempt(step, n);
+  try {
+    makeDir(paths.path);
+    return { type: 'ok', paths };
+  } catch (error) {
+    return troubleOf(error);
+  }
+}
+
+export type Claim =
+  | { type: 'ok' }
+  /** Somebody else owns this epoch; null when the record cannot be read. */
+  | { type: 'taken'; owner: Owner | null }
+  | Trouble;
+
+/**
+ * Claims an epoch of a run: `owner/<epoch>.json` is made once, whole, and flushed to disk.
+ * Nobody ever sees a half-written owner where the file system has hard links.
+ */
+export function claimOwner(dir: RunDir, epoch: number, owner: Owner): Claim {
+  const path = dir.owner(epoch);
+  // Not in owner/: what lies there is owners.
+  const draft = join(dir.path, `owner-${epoch}.${process.pid}.tmp`);
+  try {
+    makeDir(dir.owners);
+    rmSync(draft, { force: true });
+    writeNew(draft, owner);
+    try {
+      linkSync(draft, path);
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') throw error;
+      // No hard links here: still exclusive, though a reader may come between the making and the writing.
+      writeNew(path, owner);
+    }
+    syncDir(dir.owners);
+    return { type: 'ok' };
+  } catch (error) {
+    return codeOf(error) === 'EEXIST' ? { type: 'taken', owner: readOwner(dir, epoch) } : troubleOf(error);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Lists the run as one that may have something running. */
+export function addActive(dir: RunDir): Written {
+  try {
+    makeDir(activeDir(dir.root));
+    writeFileSync(dir.activeMarker, '', { mode: 0o600 });
+    return written;
+  } catch (error) {
+    return troubleOf(error);
+  }
+}
+
+/** Takes the marker away. Only for whoever holds the proof that nothing runs. One that is gone already is fine. */
+export function removeActive(dir: RunDir): Written {
+  try {
+    unlinkSync(dir.activeMarker);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') return troubleOf(error);
+  }
+  return written;
+}
+
+/** Names beside a record that a writer which was killed has left: `<file>.<digits>`, as write-file-atomic calls them. */
+const staleTemporary = /^(?:status|result|proof|report)\.(?:json|md)\.\d+$/;
+
+/** Removes temporaries of dead writers. Only for the owner of the run, before it writes. */
+export function removeStaleTemporaries(dir: RunDir): number {
+  let removed = 0;
+  for (const name of namesIn(dir.path)) {
+    if (!staleTemporary.test(name)) continue;
+    rmSync(join(dir.path, name), { force: true });
+    removed += 1;
+  }
+  return removed;
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+function writeNew(path: string, json: unknown): void {
+  const data = Buffer.from(`${JSON.stringify(json, null, 2)}\n`);
+  const fd = openSync(path, 'wx', 0o600);
+  try {
+    // A short write is no error to the system: on a full disk the next one is.
+    for (let at = 0; at < data.length;) at += writeSync(fd, data, at, data.length - at);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  syncDir(dirname(path));
+}
+
+/** Flushes a directory, so that a name made in it outlives a power cut. Not everywhere possible, hence no result. */
+export function syncDir(path: string): void {
+  try {
+    const fd = openSync(path, 'r');
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // Windows cannot open directories; some file systems cannot flush them.
+  }
+}

@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import type { StepId } from '../../machines/protocol.ts';
+import { safeId } from './names.ts';
+
+/** Where everything of one run lies. Only paths: nothing is looked at or made. */
+export interface RunDir extends ControlPaths {
+  readonly root: string;
+  readonly id: string;
+  readonly path: string;
+  readonly plan: string;
+  readonly status: string;
+  readonly journal: string;
+  readonly result: string;
+  /** The result of one epoch, kept when a later one replaces `result`. */
+  resultOf(epoch: number): string;
+  readonly report: string;
+  readonly proof: string;
+  readonly runnerLog: string;
+  readonly owners: string;
+  owner(epoch: number): string;
+  readonly attempts: string;
+  attempt(step: StepId, n: number): AttemptPaths;
+  readonly sessions: string;
+  readonly artifacts: string;
+  /** `<root>/active/<id>`. */
+  readonly activeMarker: string;
+}
+
+/** The part of a run directory through which commands come in and receipts go out. */
+export interface ControlPaths {
+  readonly control: string;
+  /** Commands are written here and moved into `control` by rename. */
+  readonly controlTemp: string;
+  /** What the inbox has taken and not answered yet. */
+  readonly claimed: string;
+  readonly receipts: string;
+  receipt(id: string): string;
+  readonly rejected: string;
+  readonly closed: string;
+}
+
+export interface AttemptPaths {
+  readonly path: string;
+  readonly launch: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly transcript: string;
+  readonly proof: string;
+}
+
+export function runsDir(root: string): string {
+  return join(root, 'runs');
+}
+
+export function activeDir(root: string): string {
+  return join(root, 'active');
+}
+
+/** Paths of the run `id`. An id that is no safe name is mapped to one: no path leaves the root. */
+export function runDir(root: string, id: string): RunDir {
+  const name = safeId(id);
+  const path = join(runsDir(root), name);
+  const owners = join(path, 'owner');
+  const attempts = join(path, 'attempts');
+  return {
+    root,
+    id,
+    path,
+    plan: join(path, 'plan.json'),
+    status: join(path, 'status.json'),
+    journal: join(path, 'events.jsonl'),
+    result: join(path, 'result.json'),
+    resultOf: (epoch) => join(path, 'results', `${epoch}.json`),
+    report: join(path, 'report.md'),
+    proof: join(path, 'proof.json'),
+    runnerLog: join(path, 'runner.log'),
+    owners,
+    owner: (epoch) => join(owners, `${epoch}.json`),
+    attempts,
+    attempt: (step, n) => attemptPaths(join(attempts, safeId(step), String(n))),
+    sessions: join(path, 'sessions'),
+    artifacts: join(path, 'artifacts'),
+    activeMarker: join(activeDir(root), name),
+    ...controlPaths(path),
+  };
+}
+
+function controlPaths(path: string): ControlPaths {
+  const control = join(path, 'control');
+  const receipts = join(control, 'receipts');
+  return {
+    control,
+    controlTemp: join(path, 'control.tmp'),
+    claimed: join(control, 'claimed'),
+    receipts,
+    receipt: (id) => join(receipts, `${safeId(id)}.json`),
+    rejected: join(control, 'rejected'),
+    closed: join(control, 'closed.json'),
+  };
+}
+
+function attemptPaths(path: string): AttemptPaths {
+  return {
+    path,
+    launch: join(path, 'launch.json'),
+    stdout: join(path, 'stdout.jsonl'),
+    stderr: join(path, 'stderr.log'),
+    transcript: join(path, 'transcript.jsonl'),
+    proof: join(path, 'proof.json'),
+  };
+}

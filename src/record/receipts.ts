@@ -1,0 +1,46 @@
+import type { Instant, RejectReason, Verdicts } from '../../machines/protocol.ts';
+
+/** Verdicts a receipt can carry: those of this version's machines and those of steering. */
+export type ReceiptVerdict = 'accepted' | 'queued' | 'delivered' | 'undelivered' | Verdicts;
+
+/** `control/receipts/<id>.json` (v1): the answer to a command. One with `final: true` never changes again. */
+export interface Receipt {
+  v: 1;
+  id: string;
+  /** The command's type; `unknown` where it could not be read. */
+  type: string;
+  verdict: ReceiptVerdict;
+  reason?: RejectReason;
+  at: Instant;
+  final: boolean;
+  /** Text for people. Never the command's own text. */
+  detail?: string;
+  /** First 12 hex digits of the hash of what was answered; tells a repeat from a change under the same id. */
+  sha256?: string;
+}
+
+interface CommandBase {
+  v: 1;
+  /** Given by the file's name where it is missing. */
+  id?: string;
+  source?: string;
+  reason?: string;
+}
+
+/** What may lie in `control/`. */
+export type CommandFile =
+  | (CommandBase & { type: 'stop'; step?: string })
+  | (CommandBase & { type: 'interrupt'; step?: string })
+  | (CommandBase & { type: 'resume'; step?: string })
+  | (CommandBase & { type: 'steer'; step?: string; text: string; mode?: 'now' | 'next' | 'auto' })
+  | (CommandBase & { type: 'append'; steps: unknown[] })
+  | (CommandBase & { type: 'extend'; step?: string; deadline: string })
+  | (CommandBase & { type: 'answer'; ask: string; text: string });
+
+/** `control/closed.json` (v1): commands are no longer taken. */
+export interface ClosedInbox {
+  v: 1;
+  /** The state the run ends in. */
+  state: string;
+  at: Instant;
+}

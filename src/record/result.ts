@@ -1,0 +1,99 @@
+import type {
+  AttemptOutput,
+  Cause,
+  Failure,
+  FailureCode,
+  Instant,
+  ProofLevel,
+  ProofSummary,
+  RunOutcome,
+  StepId,
+  StepOutcome,
+  Usage,
+  Verdict,
+} from '../../machines/protocol.ts';
+
+/** `result.json` (v1): what came of a run. Written once an epoch, when the run has settled. */
+export interface RunResult {
+  v: 1;
+  id: string;
+  name: string;
+  epoch: number;
+  state: RunOutcome['state'];
+  cause: Cause;
+  /** Failed, but something completed. */
+  partial?: boolean;
+  startedAt: Instant;
+  endedAt: Instant;
+  usage: Usage;
+  steps: StepResult[];
+  /** The plan this came from: hash of `plan.json`, as it was written. */
+  plan: { sha256: string };
+}
+
+export interface StepResult {
+  id: StepId;
+  agent: string;
+  state: StepOutcome;
+  cause: Cause;
+  error?: Failure;
+  output: StepOutputRef | null;
+  /** `unknown`: it ended in a way that leaves open whether `output` is all of it. */
+  outputState: 'present' | 'absent' | 'unknown';
+  /** `output` is not the whole text. */
+  truncated: boolean;
+  attempts: AttemptResult[];
+}
+
+/** The text itself, or the file it lies in (path relative to the run directory). */
+export type StepOutputRef = { text: string } | { path: string; bytes: number; lines: number; sha256: string };
+
+export interface AttemptResult {
+  n: number;
+  agent: string;
+  model: string | null;
+  outcome: AttemptOutput['outcome'];
+  /** Why it failed; null when it did not. */
+  class: FailureCode | null;
+  usage: Usage;
+  /** Exit code; null when it was ended by a signal or never ran. */
+  exit: number | null;
+  signal: string | null;
+  forcedExit: boolean;
+  /** Null when no process was ever started or its end was never recorded. */
+  proof: ProofSummary | null;
+}
+
+/** `proof.json` of a run (v1): whether everything it started has ended, and how well that could be seen. */
+export interface RunProof {
+  v: 1;
+  run: string;
+  epoch: number;
+  /** `not-started`: nothing was launched. A launch without a closing record makes it `unknown`. */
+  verdict: Verdict | 'not-started';
+  /** The weakest of the attempts' levels. */
+  level: ProofLevel | null;
+  launches: number;
+  closes: number;
+  attempts: ({ step: StepId; attempt: number } & ProofSummary)[];
+  at: Instant;
+}
+
+/** `launch.json` of an attempt (v1): what was started. Arguments as they were given, less the secrets; no values of variables. */
+export interface LaunchRecord {
+  v: 1;
+  step: StepId;
+  attempt: number;
+  agent: string;
+  model: string | null;
+  argv: string[];
+  shell: boolean;
+  cwd: string;
+  /** Names of the environment variables the child got. */
+  env: string[];
+  stdin: 'none' | 'text' | 'protocol';
+  exit: 'own' | 'asked';
+  /** What is known of the task's text; null for a command step. */
+  task: { chars: number; sha256: string } | null;
+  at: Instant;
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { JournalRecord, JournalType } from '../../../machines/protocol.ts';
+import {
+  causeSchema,
+  failureSchema,
+  instant,
+  limitsSchema,
+  ownerSchema,
+  proofSummarySchema,
+  stepPlanSchema,
+  usageSchema,
+  v1,
+  runOutcomeState,
+  stepOutcome,
+  rejectReason,
+} from './shared.ts';
+
+function journalLine<const T extends JournalType, const S extends z.ZodRawShape>(type: T, shape: S) {
+  return z.object({ v: v1, seq: z.int(), epoch: z.int(), ts: instant, type: z.literal(type), ...shape });
+}
+
+const ofAttempt = { step: z.string(), attempt: z.int() };
+
+/** A line of `events.jsonl`. */
+export const journalRecordSchema = z.discriminatedUnion('type', [
+  journalLine('run.started', {
+    run: z.string(),
+    name: z.string(),
+    steps: z.array(stepPlanSchema),
+    limits: limitsSchema,
+    labels: z.record(z.string(), z.string()),
+    owner: ownerSchema,
+    deadlineAt: instant.nullable(),
+  }),
+  journalLine('run.stopping', { cause: causeSchema }),
+  journalLine('run.finalizing', {}),
+  journalLine('run.settled', { state: runOutcomeState, cause: causeSchema, partial: z.boolean() }),
+  journalLine('run.completed', {}),
+  journalLine('step.started', { step: z.string() }),
+  journalLine('step.settled', {
+    step: z.string(),
+    state: stepOutcome,
+    cause: causeSchema,
+    error: failureSchema.exactOptional(),
+  }),
+  journalLine('attempt.launching', { ...ofAttempt, token: z.string(), agent: z.string() }),
+  journalLine('attempt.started', { ...ofAttempt, pid: z.int(), startTime: z.number().nullable() }),
+  journalLine('attempt.exited', { ...ofAttempt, code: z.int().nullable(), signal: z.string().nullable() }),
+  journalLine('attempt.closed', {
+    ...ofAttempt,
+    outcome: runOutcomeState,
+    cause: causeSchema,
+    error: failureSchema.exactOptional(),
+    forcedExit: z.boolean(),
+    model: z.string().nullable(),
+    session: z.string().nullable(),
+    usage: usageSchema,
+    proof: proofSummarySchema,
+  }),
+  journalLine('cause.late', {
+    step: z.string().exactOptional(),
+    attempt: z.int().exactOptional(),
+    cause: causeSchema,
+    won: causeSchema,
+  }),
+  journalLine('command.accepted', { id: z.string(), command: z.string(), source: z.string() }),
+  journalLine('command.answered', {
+    id: z.string(),
+    command: z.string(),
+    verdict: z.enum(['applied', 'rejected', 'conflict']),
+    reason: rejectReason.exactOptional(),
+  }),
+  journalLine('persistence.degraded', { line: z.string(), message: z.string() }),
+  journalLine('persistence.restored', {}),
+]) satisfies z.ZodType<JournalRecord>;

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import type {
+  Cause,
+  Failure,
+  FailureCode,
+  Member,
+  Owner,
+  Proof,
+  ProofSummary,
+  RejectReason,
+  RunLimits,
+  SentSignal,
+  StepPlan,
+  StopRung,
+  Usage,
+} from '../../../machines/protocol.ts';
+import type { RunProof } from '../result.ts';
+
+/** What more than one record is made of, and the proofs. Unknown fields are accepted and dropped. */
+
+export const instant = z.string().describe('ISO 8601, UTC, with milliseconds');
+export const whole = z.int().nonnegative();
+export const v1 = z.literal(1);
+export const sha256 = z.string().describe('hex');
+
+export const failureCode = z.enum([
+  'command-missing',
+  'command-not-executable',
+  'cwd-missing',
+  'argument-list-too-long',
+  'argument-invalid',
+  'resources-exhausted',
+  'spawn-failed',
+  'exit-code',
+  'signal',
+  'exited-mid-tool',
+  'no-end-record',
+  'empty-output',
+  'model-error',
+  'rate-limited',
+  'auth',
+  'context-overflow',
+  'model-timeout',
+  'aborted',
+  'length',
+  'protocol',
+  'template',
+  'unproven',
+  'runner-start',
+]) satisfies z.ZodType<FailureCode>;
+
+export const failureSchema = z.object({
+  code: failureCode,
+  message: z.string(),
+  detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).exactOptional(),
+}) satisfies z.ZodType<Failure>;
+
+const limited = { at: instant, limitMs: z.number() };
+const commanded = { at: instant, source: z.string(), command: z.string().exactOptional() };
+
+export const causeSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('stop'), ...commanded }),
+  z.object({ type: z.literal('runner-signal'), at: instant, signal: z.string() }),
+  z.object({ type: z.literal('runner-crashed'), at: instant, message: z.string() }),
+  z.object({ type: z.literal('run-deadline'), ...limited }),
+  z.object({ type: z.literal('step-limit'), ...limited }),
+  z.object({ type: z.literal('attempt-limit'), ...limited }),
+  z.object({ type: z.literal('tool-limit'), ...limited, tool: z.string() }),
+  z.object({ type: z.literal('budget'), at: instant, budget: z.enum(['turns', 'tools', 'usage']) }),
+  z.object({ type: z.literal('protocol-error'), at: instant, reason: z.string() }),
+  z.object({ type: z.literal('interrupt'), ...commanded }),
+  z.object({ type: z.literal('superseded'), at: instant, by: z.string() }),
+  z.object({ type: z.literal('dependency'), at: instant, step: z.string() }),
+  z.object({ type: z.literal('failure'), at: instant, reason: failureCode }),
+  z.object({ type: z.literal('completed'), at: instant }),
+]) satisfies z.ZodType<Cause>;
+
+export const usageSchema = z.object({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  costUsd: z.number().exactOptional().describe('US dollars; absent where the agent does not say'),
+  turns: z.number(),
+  tools: z.number(),
+}) satisfies z.ZodType<Usage>;
+
+export const ownerSchema = z.object({
+  host: z.string(),
+  bootId: z.string(),
+  pid: z.int(),
+  startTime: z.number().nullable(),
+  instance: z.string(),
+}) satisfies z.ZodType<Owner>;
+
+export const limitsSchema = z.object({
+  concurrency: z.int(),
+  timeoutMs: z.number().nullable(),
+}) satisfies z.ZodType<RunLimits>;
+
+export const stepPlanSchema = z.object({
+  id: z.string(),
+  agent: z.string(),
+  model: z.string().nullable(),
+  needs: z.array(z.string()),
+  timeoutMs: z.number().nullable(),
+}) satisfies z.ZodType<StepPlan>;
+
+const verdict = z.enum(['gone', 'survived', 'unknown']);
+const level = z.enum(['contained', 'searched', 'group']);
+
+export const proofSummarySchema = z.object({
+  verdict,
+  level,
+  leftovers: whole,
+  survivors: whole,
+  reason: z.string().exactOptional(),
+}) satisfies z.ZodType<ProofSummary>;
+
+const memberSchema = z.object({
+  pid: z.int(),
+  startTime: z.number().nullable(),
+  by: z.enum(['leader', 'group', 'token']),
+  command: z.string(),
+}) satisfies z.ZodType<Member>;
+
+const rung = z.enum(['abort', 'close-stdin', 'SIGINT', 'SIGTERM', 'SIGKILL']) satisfies z.ZodType<StopRung['do']>;
+
+const sentSignalSchema = z.object({
+  at: instant,
+  rung,
+  targets: whole,
+  error: z.string().exactOptional(),
+}) satisfies z.ZodType<SentSignal>;
+
+/** `attempts/<step>/<n>/proof.json`. */
+export const proofSchema = z.object({
+  v: v1,
+  verdict,
+  level,
+  members: z.array(memberSchema),
+  leftovers: z.array(memberSchema),
+  signals: z.array(sentSignalSchema),
+  reason: z.string().exactOptional(),
+  at: instant,
+}) satisfies z.ZodType<Proof & { v: 1 }>;
+
+/** `proof.json` of the run. */
+export const runProofSchema = z.object({
+  v: v1,
+  run: z.string(),
+  epoch: z.int(),
+  verdict: z.enum(['gone', 'survived', 'unknown', 'not-started']),
+  level: level.nullable(),
+  launches: whole,
+  closes: whole,
+  attempts: z.array(z.object({ step: z.string(), attempt: z.int(), ...proofSummarySchema.shape })),
+  at: instant,
+}) satisfies z.ZodType<RunProof>;
+
+export const runOutcomeState = z.enum(['completed', 'failed', 'stopped', 'paused']);
+
+export const stepOutcome = z.enum(['completed', 'failed', 'stopped', 'paused', 'skipped']);
+
+export const rejectReason = z.enum([
+  'already-ended',
+  'run-ended',
+  'invalid',
+  'unknown-type',
+  'newer-version',
+  'too-large',
+  'not-a-file',
+  'unsupported',
+  'id-reused',
+]) satisfies z.ZodType<RejectReason>;
