@@ -11,11 +11,17 @@ export interface AgentAdapter {
   readonly capabilities: Capabilities;
   /** Polite first, certain last. Always ends in SIGKILL. */
   readonly stopLadder: readonly StopRung[];
-  /** Throws nothing: what the settings ask for and this adapter cannot do is named in `refuse`. */
-  refuse(settings: AgentSettings): string | null;
+  /**
+   * What the settings ask for and this adapter cannot do, as one sentence for people; null when there is nothing.
+   * `launch` and `open` are only called after this said null for the same use.
+   */
+  refuse(settings: AgentSettings, use: AgentUse): string | null;
   launch(request: LaunchRequest): Launch;
   open(request: LaunchRequest): AgentSession;
 }
+
+/** `task`: the agent is given a text to work on. `run`: the step brings its own command. */
+export type AgentUse = 'task' | 'run';
 
 export interface Capabilities {
   /** A message reaches the model at the next tool boundary of the running turn. */
@@ -82,6 +88,7 @@ export interface Launch {
 export interface AgentSession {
   /** What to say first. */
   start(): Reply;
+  /** Events other than `activity` (one a call) do not depend on how the bytes are cut into chunks. */
   push(chunk: Uint8Array): Reply;
   /** Ask the child to exit in good order (two-way: close stdin). */
   finish(): Reply;
@@ -89,7 +96,8 @@ export interface AgentSession {
   abort(): Reply & { supported: boolean };
   /**
    * The process has exited and its pipes have been read. Yields the one `final` or `error` event
-   * if the stream did not carry it already.
+   * if the stream did not carry it already. Whether an exit that follows a `final` was the expected one
+   * is for the caller to judge: only it knows which signals it sent. Anything after this call yields nothing.
    */
   exited(exit: { code: number | null; signal: string | null; stderrTail: string }): Reply;
 }
@@ -113,7 +121,14 @@ export type AgentEvent =
   /** The running total of this child, by the client's own counting rules. */
   | { t: 'usage'; usage: Usage }
   /** The work is done as far as the protocol tells. At most once, unless a `resumed` came between. */
-  | { t: 'final'; text: string; stop: 'stop' | 'length' }
+  | {
+      t: 'final';
+      /** Already without its last newline. */
+      text: string;
+      stop: 'stop' | 'length';
+      /** `text` is only the beginning; the whole is in the raw stdout. */
+      truncated: boolean;
+    }
   | { t: 'error'; failure: Failure }
   /** What was said to be the end was not; `final` or `error` will come again. */
   | { t: 'resumed' }

@@ -1,0 +1,119 @@
+import type {
+  AgentAdapter,
+  AgentEvent,
+  AgentSession,
+  AgentSettings,
+  AgentUse,
+  Launch,
+  LaunchRequest,
+  Reply,
+} from './adapter.ts';
+import { type ChildExit, exitFailure } from './exit.ts';
+import { withoutLastNewline } from './text.ts';
+
+/** Bytes of stdout that are kept as the output; the raw stdout file has the rest. */
+export const OUTPUT_LIMIT = 200 * 1024;
+
+/**
+ * Any program. Its stdout is its output, and its exit code 0 is its success.
+ *
+ * A command step brings its own command and gets no stdin. An agent with this adapter is given the task on stdin.
+ */
+export const commandAdapter: AgentAdapter = {
+  id: 'command',
+  capabilities: {
+    steerLive: false,
+    followUp: 'none',
+    abort: 'signal',
+    resume: false,
+    chooseSessionId: false,
+    structured: 'none',
+    partialText: false,
+    cost: false,
+    emptyOutput: 'result',
+  },
+  stopLadder: [
+    { do: 'SIGTERM', graceMs: 3000 },
+    { do: 'SIGKILL', graceMs: 1000 },
+  ],
+  refuse,
+  launch,
+  open: (request) => createCommandSession(request.task),
+};
+
+function refuse(settings: AgentSettings, use: AgentUse): string | null {
+  if (settings.mode !== undefined) return `agent "${settings.name}": the command adapter has no modes`;
+  if (use === 'task' && (settings.command ?? []).length === 0) {
+    return `agent "${settings.name}": the command adapter needs a "command" to give the task to`;
+  }
+  return null;
+}
+
+function launch(request: LaunchRequest): Launch {
+  const { settings, run, task, env, cwd } = request;
+  const common = { env, cwd, exit: 'own' } as const;
+  if (typeof run === 'string') return { ...common, argv: [run], shell: true, stdin: { type: 'none' } };
+  if (run !== null) return { ...common, argv: run, shell: false, stdin: { type: 'none' } };
+  return {
+    ...common,
+    argv: [...(settings.command ?? []), ...(settings.args ?? [])],
+    shell: false,
+    stdin: task === null ? { type: 'none' } : { type: 'text', text: task },
+  };
+}
+
+function createCommandSession(task: string | null): AgentSession {
+  const output = createHead(OUTPUT_LIMIT);
+  let over = false;
+  return {
+    start: () => reply([]),
+    push(chunk) {
+      if (over || chunk.length === 0) return reply([]);
+      output.add(chunk);
+      return reply([{ t: 'activity', progress: true }]);
+    },
+    finish: () => reply([]),
+    abort: () => ({ ...reply([]), supported: false }),
+    exited(exit) {
+      if (over) return reply([]);
+      over = true;
+      return reply([endOf(exit, output.take(), task)]);
+    },
+  };
+}
+
+function endOf(exit: ChildExit, output: { text: string; truncated: boolean }, task: string | null): AgentEvent {
+  const failure = exitFailure(exit, task);
+  if (failure !== null) return { t: 'error', failure };
+  const text = output.truncated ? output.text : withoutLastNewline(output.text);
+  return { t: 'final', text, stop: 'stop', truncated: output.truncated };
+}
+
+/** The first `limit` bytes of a stream as text: characters cut by a chunk are joined, one cut by the limit is left out. */
+function createHead(limit: number): {
+  add(chunk: Uint8Array): void;
+  take(): { text: string; truncated: boolean };
+} {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const parts: string[] = [];
+  let room = limit;
+  let truncated = false;
+  return {
+    add(chunk) {
+      if (chunk.length > room) truncated = true;
+      if (room === 0) return;
+      const taken = chunk.subarray(0, room);
+      room -= taken.length;
+      parts.push(decoder.decode(taken, { stream: true }));
+    },
+    take() {
+      // Flushing turns an unfinished character into a replacement mark: right for the end of a stream, wrong for our cut.
+      if (!truncated) parts.push(decoder.decode());
+      return { text: parts.join(''), truncated };
+    },
+  };
+}
+
+function reply(events: AgentEvent[]): Reply {
+  return { events, send: [], closeStdin: false };
+}

@@ -1,0 +1,21 @@
+export type {
+  AgentAdapter,
+  AgentEvent,
+  AgentSession,
+  AgentSettings,
+  AgentUse,
+  Capabilities,
+  Launch,
+  LaunchRequest,
+  Reply,
+} from './adapter.ts';
+export { type Environment, agentVariable } from './executable.ts';
+export {
+  type Agent,
+  type AgentLookup,
+  type AgentReport,
+  type AgentResolution,
+  type Registry,
+  type RegistryOptions,
+  createRegistry,
+} from './registry.ts';

@@ -1,0 +1,153 @@
+import type { AgentAdapter, AgentSettings, AgentUse, Capabilities } from './adapter.ts';
+import { commandAdapter } from './command.ts';
+import { type Environment, type Located, locate } from './executable.ts';
+import { piAdapter } from './pi/index.ts';
+import { readVersion } from './version.ts';
+
+/** An agent by its name: adapter and settings. Says nothing about whether its program exists. */
+export interface Agent {
+  name: string;
+  adapter: AgentAdapter;
+  settings: AgentSettings;
+}
+
+export type AgentLookup =
+  | { type: 'agent'; agent: Agent }
+  /** No such agent. `known` are the names there are. */
+  | { type: 'unknown'; message: string; known: string[] }
+  /** There is one, and it cannot be used like this. */
+  | { type: 'refused'; message: string };
+
+/** An agent that can be started: its `settings.command` is filled in, unless steps bring their own. */
+export type AgentResolution =
+  AgentLookup | { type: 'not-found'; reason: 'command-missing' | 'command-not-executable'; message: string };
+
+/** A line of `coxswain agents`. */
+export interface AgentReport {
+  name: string;
+  adapter: string;
+  builtIn: boolean;
+  /** Null where the adapter is unknown; `problem` says so. */
+  capabilities: Capabilities | null;
+  /** Executable and leading arguments; null when it was not found, or when each step brings its own. */
+  command: string[] | null;
+  /** What stands in the way of using it, for people. */
+  problem: string | null;
+  /** Only when versions were asked for; null when the program did not say. */
+  version?: string | null;
+}
+
+export interface Registry {
+  /** Names that a plan may use, sorted. */
+  names(): string[];
+  /** Looks at no file. */
+  get(name: string, use: AgentUse): AgentLookup;
+  /** As `get`, and finds the program. */
+  resolve(name: string, use: AgentUse): Promise<AgentResolution>;
+  /** Every agent. With `versions` each program that was found is started once with `--version`, one after the other. */
+  list(options?: { versions?: boolean }): Promise<AgentReport[]>;
+}
+
+export interface RegistryOptions {
+  /** Read for PATH and `COXSWAIN_AGENT_<NAME>`, and given to a program that is asked for its version. */
+  env: Environment;
+  /** The program for a `.js` path in `COXSWAIN_AGENT_<NAME>`; default is the running node. */
+  execPath?: string;
+}
+
+const ADAPTERS: ReadonlyMap<string, AgentAdapter> = new Map([
+  [commandAdapter.id, commandAdapter],
+  [piAdapter.id, piAdapter],
+]);
+
+/** What the program of an adapter is called; an adapter without one needs a `command`. */
+const USUAL_NAMES: ReadonlyMap<string, string> = new Map([[piAdapter.id, 'pi']]);
+
+/** The built-in agents `command` and `pi`, and the given definitions, which may replace them by name. */
+export function createRegistry(
+  definitions: Readonly<Record<string, AgentSettings>>,
+  { env, execPath = process.execPath }: RegistryOptions,
+): Registry {
+  const all = new Map<string, AgentSettings>();
+  for (const id of ADAPTERS.keys()) all.set(id, { name: id, adapter: id });
+  for (const [name, settings] of Object.entries(definitions)) all.set(name, { ...settings, name });
+  const names = [...all.keys()].toSorted();
+
+  const find = (settings: AgentSettings): Promise<Located | null> => findProgram(settings, env, execPath);
+
+  function get(name: string, use: AgentUse): AgentLookup {
+    const settings = all.get(name);
+    if (settings === undefined) {
+      const message = `there is no agent "${name}"; there are: ${names.join(', ')}`;
+      return { type: 'unknown', message, known: names };
+    }
+    const adapter = ADAPTERS.get(settings.adapter);
+    if (adapter === undefined) return { type: 'refused', message: noAdapter(settings) };
+    const refusal = adapter.refuse(settings, use);
+    if (refusal !== null) return { type: 'refused', message: refusal };
+    return { type: 'agent', agent: { name, adapter, settings } };
+  }
+
+  async function resolve(name: string, use: AgentUse): Promise<AgentResolution> {
+    const looked = get(name, use);
+    if (looked.type !== 'agent' || use === 'run') return looked;
+    const located = await find(looked.agent.settings);
+    if (located === null) return looked;
+    if (located.type === 'not-found') return located;
+    const settings = { ...looked.agent.settings, command: located.command };
+    return { type: 'agent', agent: { ...looked.agent, settings } };
+  }
+
+  async function report(settings: AgentSettings, versions: boolean): Promise<AgentReport> {
+    const adapter = ADAPTERS.get(settings.adapter);
+    const located = adapter === undefined ? null : await find(settings);
+    const command = located?.type === 'found' ? located.command : null;
+    return {
+      name: settings.name,
+      adapter: settings.adapter,
+      builtIn: !Object.hasOwn(definitions, settings.name),
+      capabilities: adapter?.capabilities ?? null,
+      command,
+      problem: problemOf(settings, adapter, located),
+      ...(versions ? { version: command === null ? null : await versionOf(settings, command, env) } : {}),
+    };
+  }
+
+  return {
+    names: () => [...names],
+    get,
+    resolve,
+    async list({ versions = false } = {}) {
+      const reports: AgentReport[] = [];
+      // One after the other: eight agents that start at once take ten seconds each.
+      for (const name of names) {
+        const settings = all.get(name);
+        if (settings !== undefined) reports.push(await report(settings, versions));
+      }
+      return reports;
+    },
+  };
+}
+
+/** Null: there is no program to find, each step brings its own command. */
+async function findProgram(settings: AgentSettings, env: Environment, execPath: string): Promise<Located | null> {
+  const usual = USUAL_NAMES.get(settings.adapter);
+  if (usual === undefined && settings.command === undefined) return null;
+  return locate(settings, usual ?? settings.name, { env, execPath });
+}
+
+/** Only programs whose adapter is known to understand `--version` are asked: another might take it for work. */
+async function versionOf(settings: AgentSettings, command: string[], env: Environment): Promise<string | null> {
+  return USUAL_NAMES.has(settings.adapter) ? readVersion(command, { ...env }) : null;
+}
+
+function problemOf(settings: AgentSettings, adapter: AgentAdapter | undefined, located: Located | null): string | null {
+  if (adapter === undefined) return noAdapter(settings);
+  if (located?.type === 'not-found') return located.message;
+  // `command` steps bring their own command; every other agent is there for tasks.
+  return settings.name === adapter.id ? null : adapter.refuse(settings, 'task');
+}
+
+function noAdapter({ name, adapter }: AgentSettings): string {
+  return `agent "${name}": there is no adapter "${adapter}"; there are: ${[...ADAPTERS.keys()].join(', ')}`;
+}
