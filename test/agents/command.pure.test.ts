@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { type LaunchRequest, createRegistry } from '../../src/agents/index.ts';
+import { OK, TASK, endOf, open, play } from './drive.ts';
+
+const LIMIT = 200 * 1024;
+
+describe('output', () => {
+  test.each([
+    ['done\n', 'done'],
+    ['done\r\n', 'done'],
+    ['a\n\n', 'a\n'],
+    ['', ''],
+    ['no newline', 'no newline'],
+    ['\uFEFFwith a BOM', '\uFEFFwith a BOM'],
+  ])('%j is %j', (stdout, text) => {
+    expect(endOf(play(open('command'), stdout))).toEqual({ t: 'final', text, stop: 'stop', truncated: false });
+  });
+
+  test('is decoded across chunks', () => {
+    const text = 'Grüße 世界 👩‍💻';
+    for (const size of [1, 2, 3, 7]) expect(endOf(play(open('command'), text, OK, size))).toMatchObject({ text });
+  });
+
+  test('is kept to 200 KiB, whole characters only', () => {
+    const stdout = Buffer.from(`a${'é'.repeat(LIMIT)}`);
+    for (const size of [4096, Infinity]) {
+      const end = endOf(play(open('command'), stdout, OK, size));
+      expect(end).toMatchObject({ truncated: true, text: `a${'é'.repeat(LIMIT / 2 - 1)}` });
+    }
+    const exact = endOf(play(open('command'), Buffer.alloc(LIMIT, 'x')));
+    expect(exact).toMatchObject({ truncated: false, text: 'x'.repeat(LIMIT) });
+  });
+});
+
+describe('end', () => {
+  test('exit code and signal are failures with the last words of stderr', () => {
+    const stderrTail = 'first\n\u001B[31mlast words\u001B[0m\n\n';
+    expect(endOf(play(open('command'), 'x', { code: 7, signal: null, stderrTail }))).toEqual({
+      t: 'error',
+      failure: { code: 'exit-code', message: 'ended with exit code 7: last words', detail: { exitCode: 7 } },
+    });
+    expect(endOf(play(open('command'), 'x', { code: null, signal: 'SIGTERM' }))).toEqual({
+      t: 'error',
+      failure: { code: 'signal', message: 'ended by signal SIGTERM', detail: { signal: 'SIGTERM' } },
+    });
+  });
+
+  test('comes once', () => {
+    const session = open('command');
+    play(session, 'x');
+    expect(session.exited({ code: 1, signal: null, stderrTail: '' }).events).toEqual([]);
+    expect(session.push(Buffer.from('x')).events).toEqual([]);
+  });
+
+  test('cannot be asked for', () => {
+    expect(open('command').abort().supported).toBe(false);
+    expect(open('command').finish().closeStdin).toBe(false);
+  });
+});
+
+describe('launch', () => {
+  const definition = { name: 'tool', adapter: 'command', command: ['cat', '-u'], args: ['-n'] };
+  const registry = createRegistry({ tool: definition, bare: { name: 'bare', adapter: 'command' } }, { env: {} });
+  const launch = (name: string, request: Partial<LaunchRequest>) => {
+    const lookup = registry.get(name, request.run === undefined ? 'task' : 'run');
+    if (lookup.type !== 'agent') throw new Error(lookup.message);
+    const { adapter, settings } = lookup.agent;
+    const base = {
+      settings,
+      task: null,
+      run: null,
+      model: null,
+      cwd: '/w',
+      env: { A: '1' },
+      privateDir: '/',
+      sessionDir: '/',
+    };
+    return adapter.launch({ ...base, ...request });
+  };
+
+  test('an argv and a shell line get no stdin', () => {
+    expect(launch('command', { run: ['ls', '-l'] })).toEqual({
+      argv: ['ls', '-l'],
+      shell: false,
+      env: { A: '1' },
+      cwd: '/w',
+      stdin: { type: 'none' },
+      exit: 'own',
+    });
+    expect(launch('command', { run: 'ls | wc' })).toMatchObject({
+      argv: ['ls | wc'],
+      shell: true,
+      stdin: { type: 'none' },
+    });
+  });
+
+  test('an agent gets its task on stdin and never as an argument', () => {
+    expect(launch('tool', { task: TASK })).toMatchObject({
+      argv: ['cat', '-u', '-n'],
+      shell: false,
+      stdin: { type: 'text', text: TASK },
+    });
+  });
+
+  test('without a command there is nobody to give a task to', () => {
+    for (const name of ['bare', 'command']) {
+      const lookup = registry.get(name, 'task');
+      expect(lookup).toMatchObject({ type: 'refused' });
+      expect(lookup.type === 'refused' && lookup.message).toContain('"command"');
+    }
+  });
+});
+
+test('pi: the task is in stdin, never in argv', () => {
+  const lookup = createRegistry(
+    { one: { name: 'one', adapter: 'pi', mode: 'json', command: ['node', 'cli.js'], args: ['--no-extensions'] } },
+    { env: {} },
+  ).get('one', 'task');
+  if (lookup.type !== 'agent') throw new Error(lookup.message);
+  const { adapter, settings } = lookup.agent;
+  const request = {
+    task: TASK,
+    run: null,
+    model: 'fake/m:high',
+    cwd: '/w',
+    env: { A: '1' },
+    privateDir: '/',
+    sessionDir: '/',
+  };
+  expect(adapter.launch({ settings, ...request })).toEqual({
+    argv: ['node', 'cli.js', '--mode', 'json', '-p', '--no-session', '--model', 'fake/m:high', '--no-extensions'],
+    shell: false,
+    env: { A: '1', PI_OFFLINE: '1', PI_TELEMETRY: '0' },
+    cwd: '/w',
+    stdin: { type: 'text', text: TASK },
+    exit: 'own',
+  });
+  const { mode: _, ...twoWay } = settings;
+  expect(adapter.launch({ settings: twoWay, ...request })).toMatchObject({
+    argv: ['node', 'cli.js', '--mode', 'rpc', '--no-session', '--model', 'fake/m:high', '--no-extensions'],
+    stdin: { type: 'protocol' },
+    exit: 'asked',
+  });
+});
