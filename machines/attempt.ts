@@ -21,6 +21,7 @@ import type {
   ReleasedEvent,
   StopRung,
   TerminationInput,
+  TreeEvent,
   Usage,
 } from './protocol.ts';
 
@@ -60,11 +61,13 @@ const base = setup({
   },
   actors: {
     child: port<ChildCommand, AttemptInput, undefined, ChildEvent>('child'),
-    termination: port<{ type: 'none' }, TerminationInput, Proof, ReleasedEvent>('termination'),
+    termination: port<TreeEvent, TerminationInput, Proof, ReleasedEvent>('termination'),
   },
   actions: {
     /** Filled with the journal by the runtime. */
     record: (_args, _body: JournalBody) => {},
+    /** Filled by the runtime: the whole proof goes to a file, the journal carries its summary. */
+    keep: (_args, _kept: { step: string; n: number; proof: Proof }) => {},
     /** Listed as late: known, and without consequence. */
     passOver: () => {},
   },
@@ -109,6 +112,11 @@ export const attemptMachine = base
           type: 'record',
           params: { type: 'cause.late', at: event.cause.at, step, attempt, cause: event.cause, won },
         });
+      }),
+      keepProof: base.enqueueActions(({ context, enqueue }) => {
+        const { step, n } = context;
+        const proof = proofOf(context);
+        if (proof !== null) enqueue({ type: 'keep', params: { step, n, proof } });
       }),
       recordClosed: base.enqueueActions(({ context, enqueue }) => {
         enqueue({ type: 'record', params: closedRecord(context) });
@@ -290,7 +298,7 @@ export const attemptMachine = base
         },
         after: { reapLimit: 'closed' },
       },
-      closed: { type: 'final', entry: 'recordClosed' },
+      closed: { type: 'final', entry: ['keepProof', 'recordClosed'] },
     },
     output: ({ context }) => conclude(context),
     options: { maxIterations: 1_000 },
@@ -317,7 +325,7 @@ function conclude(context: Context): AttemptOutput {
     usage: context.usage,
     session: context.session,
     model: context.model,
-    proof: context.proof ?? neverStarted(context.at),
+    proof: proofOf(context),
     at: context.at,
   };
 }
@@ -333,16 +341,12 @@ const noEnd = (context: Context): Failure => ({
   message: `attempt ${context.n} gave no end record that could be read`,
 });
 
-/** Nothing was started, so nothing can be left. */
-const neverStarted = (at: Instant): Proof => ({
-  verdict: 'gone',
-  level: 'group',
-  members: [],
-  leftovers: [],
-  signals: [],
-  reason: 'not started',
-  at,
-});
+/** Without a process there is nothing to prove; a process that was never looked for is not proven gone. */
+function proofOf({ proof, pid, at }: Context): Proof | null {
+  if (proof !== null || pid === null) return proof;
+  const reason = 'it was never looked for';
+  return { verdict: 'unknown', level: 'group', members: [], leftovers: [], signals: [], reason, at };
+}
 
 function closedRecord(context: Context): JournalBody {
   const { n, outcome, cause, failure, forcedExit, model, session, usage, proof, at } = conclude(context);
@@ -358,6 +362,6 @@ function closedRecord(context: Context): JournalBody {
     model,
     session,
     usage,
-    proof: summarize(proof),
+    proof: proof === null ? null : summarize(proof),
   };
 }

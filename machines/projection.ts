@@ -157,7 +157,7 @@ function settledStep({ id, agent, needs }: StepPlan, step: StepOutput): StepStat
 function closedAttempt(last: AttemptOutput, all: AttemptOutput[]): Partial<StepStatus> {
   return {
     usage: all.reduce((sum, one) => addUsage(sum, one.usage), NO_USAGE),
-    proof: summarize(last.proof),
+    ...(last.proof === null ? {} : { proof: summarize(last.proof) }),
     ...(last.model === null ? {} : { model: last.model }),
     ...(last.forcedExit ? { forcedExit: true } : {}),
   };
@@ -289,7 +289,7 @@ function applyToStep(step: StepStatus, record: StepRecord): void {
     case 'attempt.closed':
       delete step.pid;
       step.usage = addUsage(step.usage ?? NO_USAGE, record.usage);
-      step.proof = record.proof;
+      if (record.proof !== null) step.proof = record.proof;
       if (record.model === null) delete step.model;
       else step.model = record.model;
       if (record.forcedExit) step.forcedExit = true;

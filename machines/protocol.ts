@@ -206,7 +206,8 @@ export interface AttemptOutput {
   usage: Usage;
   session: string | null;
   model: string | null;
-  proof: Proof;
+  /** Null when no process was ever started: nothing can be left of it. */
+  proof: Proof | null;
   at: Instant;
 }
 
@@ -408,7 +409,8 @@ export type JournalBody =
       model: string | null;
       session: string | null;
       usage: Usage;
-      proof: ProofSummary;
+      /** Null when no process was ever started. */
+      proof: ProofSummary | null;
     }
   | { type: 'cause.late'; at: Instant; step?: StepId; attempt?: number; cause: Cause; won: Cause }
   | { type: 'command.accepted'; at: Instant; id: string; command: string; source: string }

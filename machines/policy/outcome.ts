@@ -1,4 +1,4 @@
-import type { AgentEnd, AttemptOutput, Cause, Failure, RunOutcome, StepOutput, Usage } from '../protocol.ts';
+import type { AgentEnd, AttemptOutput, Cause, Failure, Proof, RunOutcome, StepOutput, Usage } from '../protocol.ts';
 import { outcomeOf } from './cause.ts';
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, turns: 0, tools: 0 };
@@ -24,18 +24,16 @@ export const causeOfEnd = (end: AgentEnd, at: string): Cause =>
 
 /** A step settles as its last attempt did, unless nobody can say that the attempt's processes are gone. */
 export function settleAttempt(attempt: AttemptOutput): Pick<StepOutput, 'outcome' | 'cause' | 'failure'> {
-  if (attempt.proof.verdict === 'gone') {
-    return { outcome: attempt.outcome, cause: attempt.cause, failure: attempt.failure };
-  }
+  const { proof, outcome, cause, failure, at } = attempt;
+  if (proof === null || proof.verdict === 'gone') return { outcome, cause, failure };
   return {
     outcome: 'failed',
-    cause: { type: 'failure', at: attempt.at, reason: 'unproven' },
-    failure: unproven(attempt),
+    cause: { type: 'failure', at, reason: 'unproven' },
+    failure: unproven(attempt, proof),
   };
 }
 
-function unproven(attempt: AttemptOutput): Failure {
-  const { verdict, members, reason } = attempt.proof;
+function unproven(attempt: AttemptOutput, { verdict, members, reason }: Proof): Failure {
   const who = members.map((member) => `${member.pid} (${member.command})`).join(', ');
   return {
     code: 'unproven',

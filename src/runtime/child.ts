@@ -1,0 +1,202 @@
+import { writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fromCallback } from 'xstate';
+import type { AttemptInput, ChildCommand, ChildEvent } from '../../machines/protocol.ts';
+import type { AgentSession, LaunchRequest, Reply } from '../agents/index.ts';
+import { type ChildHandlers, launch } from '../process/index.ts';
+import {
+  type AttemptPaths,
+  type RawLog,
+  type Transcript,
+  createAttemptDir,
+  createRawLog,
+  createTranscript,
+  digest,
+  makeDir,
+} from '../record/index.ts';
+import type { Kit } from './kit.ts';
+import { recordLaunch, requestFor } from './launching.ts';
+import { Listener, type Said } from './listener.ts';
+import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
+import type { Prepared } from './prepare.ts';
+import type { Entry } from './table.ts';
+
+/**
+ * The `child` port: launches one attempt's process, reads it, speaks its protocol, keeps its raw streams.
+ * Settles on the exit and a bounded drain, never on the pipes' close.
+ */
+export const child = (kit: Kit) =>
+  fromCallback<ChildCommand, AttemptInput>(({ sendBack, receive, input }) => {
+    const prepared = kit.prepared.get(input.step);
+    if (prepared === undefined) throw new Error(`step ${input.step} was not prepared`);
+    // The texts are needed once.
+    kit.prepared.delete(input.step);
+    let over = false;
+    const tell = (event: ChildEvent): void => {
+      if (!over) sendBack(event);
+    };
+    const made = createAttemptDir(kit.dir, input.step, input.n);
+    if (made.type === 'trouble') {
+      receive(() => {});
+      tell(unwritable(kit, made.message));
+      return undefined;
+    }
+    const writer = new Writer(kit, input, prepared, made.paths, tell);
+    receive(kit.guard(() => writer.finish()));
+    writer.start();
+    return () => {
+      over = true;
+      writer.close();
+    };
+  });
+
+/** What is not on record is not started. */
+const unwritable = (kit: Kit, why: string): ChildEvent => ({
+  type: 'child.unstarted',
+  at: kit.now(),
+  failure: { code: 'resources-exhausted', message: `the launch could not be recorded, so nothing was started: ${why}` },
+});
+
+class Writer {
+  readonly #kit: Kit;
+  readonly #input: AttemptInput;
+  readonly #prepared: Prepared;
+  readonly #tell: (event: ChildEvent) => void;
+  readonly #paths: AttemptPaths;
+  readonly #entry: Entry;
+  readonly #request: LaunchRequest;
+  readonly #session: AgentSession;
+  readonly #listener: Listener;
+  readonly #stdout: RawLog;
+  readonly #stderr: RawLog;
+  #transcript: Transcript | null = null;
+  #closed = false;
+  #exit: { code: number | null; signal: string | null } = { code: null, signal: null };
+
+  constructor(
+    kit: Kit,
+    input: AttemptInput,
+    prepared: Prepared,
+    paths: AttemptPaths,
+    tell: (event: ChildEvent) => void,
+  ) {
+    this.#kit = kit;
+    this.#input = input;
+    this.#prepared = prepared;
+    this.#tell = tell;
+    this.#paths = paths;
+    this.#entry = kit.table.open(input.step, input.n, input.token);
+    this.#request = requestFor(kit, prepared, paths);
+    this.#session = prepared.agent.adapter.open(this.#request);
+    this.#entry.session = this.#session;
+    this.#listener = new Listener(kit, tell, {
+      transcript: () => this.#openTranscript(),
+      allowEmpty: prepared.step.allowEmpty,
+    });
+    this.#stdout = createRawLog(paths.stdout, { notes: 'json', hash: prepared.texts.run !== null });
+    this.#stderr = createRawLog(paths.stderr);
+  }
+
+  start(): void {
+    const { adapter } = this.#prepared.agent;
+    const spec = adapter.launch(this.#request);
+    const recorded = recordLaunch(this.#kit, this.#paths, this.#input, this.#request, spec);
+    if (recorded.type === 'trouble') {
+      this.#tell(unwritable(this.#kit, recorded.message));
+      return;
+    }
+    this.#entry.child = launch(spec, this.#handlers());
+  }
+
+  #handlers(): ChildHandlers {
+    const { guard } = this.#kit;
+    return {
+      started: guard(({ pid, startTime }) => {
+        this.#kit.table.started(this.#entry, { pgid: pid, token: this.#input.token, leader: { pid, startTime } });
+        this.#tell({ type: 'child.started', at: this.#kit.now(), pid, startTime });
+        this.#act(this.#session.start());
+      }),
+      unstarted: guard((failure) => {
+        this.#kit.table.close(this.#input.step, this.#input.n, 'gone');
+        this.#tell({ type: 'child.unstarted', at: this.#kit.now(), failure });
+      }),
+      stdout: guard((chunk) => {
+        if (this.#closed) return;
+        this.#stdout.write(chunk);
+        this.#act(this.#session.push(chunk));
+      }),
+      stderr: guard((chunk) => {
+        if (this.#closed) return;
+        this.#stderr.write(chunk);
+        this.#listener.active(false);
+      }),
+      exited: guard((exit) => {
+        this.#entry.exited = true;
+        this.#exit = exit;
+        this.#tell({ type: 'child.exited', at: this.#kit.now(), ...exit });
+      }),
+      drained: guard((how) => {
+        if (this.#closed) return;
+        this.#act(this.#session.exited({ ...this.#exit, stderrTail: this.#stderr.tail() }));
+        this.#kit.outputs.set(this.#input.step, this.#output());
+        this.#tell({ type: 'child.drained', at: this.#kit.now(), how, end: this.#listener.end() });
+      }),
+    };
+  }
+
+  /** The attempt has what it wants; the child is to exit by itself. */
+  finish(): void {
+    this.#act(this.#session.finish());
+  }
+
+  /** No byte is kept any more; what still comes is read and dropped. */
+  close(): void {
+    this.#closed = true;
+    this.#stdout.close();
+    this.#stderr.close();
+    this.#transcript?.close();
+  }
+
+  #act(reply: Reply): void {
+    for (const text of reply.send) this.#entry.child?.write(text);
+    if (reply.closeStdin) this.#entry.child?.closeStdin();
+    this.#listener.hear(reply.events);
+  }
+
+  #openTranscript(): Transcript {
+    this.#transcript ??= createTranscript(this.#paths.transcript, { redact: this.#kit.redact });
+    return this.#transcript;
+  }
+
+  #output(): Output {
+    const { said } = this.#listener;
+    if (said?.type === 'final' && said.text !== '') return this.#finalOutput(said);
+    const { bytes } = this.#stdout.summary();
+    return { output: null, state: said?.type === 'final' || bytes === 0 ? 'absent' : 'unknown', truncated: false };
+  }
+
+  #finalOutput({ text, truncated }: Said & { type: 'final' }): Output {
+    if (!truncated && Buffer.byteLength(text) <= INLINE_OUTPUT_BYTES) {
+      return { output: { text }, state: 'present', truncated: false };
+    }
+    return truncated ? this.#rawReference() : this.#textReference(text);
+  }
+
+  /** The text is the whole of stdout: it lies there already. */
+  #rawReference(): Output {
+    const { written, lines, sha256, truncated } = this.#stdout.summary();
+    const path = relative(this.#kit.dir.path, this.#paths.stdout);
+    return { output: { path, bytes: written, lines, sha256: sha256 ?? '' }, state: 'present', truncated };
+  }
+
+  #textReference(text: string): Output {
+    const { artifacts } = this.#kit.dir;
+    makeDir(artifacts);
+    const file = join(artifacts, `${this.#input.step}.${this.#input.n}.txt`);
+    writeFileSync(file, text, { mode: 0o600 });
+    const { sha256 } = digest(text);
+    const lines = text.split('\n').length;
+    const path = relative(this.#kit.dir.path, file);
+    return { output: { path, bytes: Buffer.byteLength(text), lines, sha256 }, state: 'present', truncated: false };
+  }
+}

@@ -1,0 +1,40 @@
+import type { Instant, JournalBody, Proof, StepId } from '../../machines/protocol.ts';
+import type { Registry } from '../agents/index.ts';
+import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
+import type { Sweeper } from '../process/index.ts';
+import type { Journal, Redactor, RunDir } from '../record/index.ts';
+import type { Outputs } from './outputs.ts';
+import type { PreparedSteps } from './prepare.ts';
+import type { ProcessTable } from './table.ts';
+
+/** What the ports of one run share. One object a run, handed down: there are no globals. */
+export interface Kit {
+  readonly runId: string;
+  readonly plan: ResolvedPlan;
+  step(id: StepId): ResolvedStep;
+  readonly dir: RunDir;
+  readonly journal: Journal;
+  readonly registry: Registry;
+  /** The runner's environment, taken once. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly redact: Redactor;
+  readonly table: ProcessTable;
+  readonly sweeper: Sweeper;
+  readonly prepared: PreparedSteps;
+  readonly outputs: Outputs;
+  now(): Instant;
+  /** Journals an event; the status follows. Never throws. */
+  record(body: JournalBody): void;
+  /** Keeps the whole proof of an attempt, and lets go of one that is gone. Never throws. */
+  keepProof(kept: { step: StepId; n: number; proof: Proof }): void;
+  /** Something changed that the journal does not carry. */
+  touch(): void;
+  /**
+   * Wraps a callback of the outside world: what it throws ends the run as crashed, in good order, instead of
+   * reaching whoever called.
+   */
+  guard: <A extends unknown[]>(callback: (...args: A) => void) => (...args: A) => void;
+}
+
+/** Now, as machines and records carry it. */
+export const now = (): Instant => new Date().toISOString();

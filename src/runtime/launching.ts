@@ -1,0 +1,74 @@
+import { writeFileSync } from 'node:fs';
+import type { AttemptInput } from '../../machines/protocol.ts';
+import type { Launch, LaunchRequest } from '../agents/index.ts';
+import { TOKEN_ENV, tokenValue } from '../process/index.ts';
+import { type AttemptPaths, type LaunchRecord, type Written, digest, troubleOf } from '../record/index.ts';
+import type { Kit } from './kit.ts';
+import type { Prepared } from './prepare.ts';
+
+/** What the adapter is asked to launch. */
+export function requestFor(kit: Kit, { agent, step, texts, token }: Prepared, paths: AttemptPaths): LaunchRequest {
+  return {
+    settings: agent.settings,
+    task: texts.task,
+    run: texts.run,
+    model: step.model[0] ?? null,
+    cwd: step.cwd,
+    env: environment(kit, agent.settings.env, texts.env, token),
+    privateDir: paths.path,
+    sessionDir: kit.dir.sessions,
+  };
+}
+
+function environment(
+  kit: Kit,
+  allowed: readonly string[] | undefined,
+  ofStep: Readonly<Record<string, string>>,
+  token: string,
+): Record<string, string> {
+  const inherited = allowed === undefined ? kit.env : pick(kit.env, allowed);
+  return { ...inherited, ...ofStep, [TOKEN_ENV]: tokenValue(kit.env[TOKEN_ENV], token) };
+}
+
+function pick(env: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
+  const picked: Record<string, string> = {};
+  for (const name of names) {
+    const value = env[name];
+    if (value !== undefined) picked[name] = value;
+  }
+  return picked;
+}
+
+/**
+ * Writes `launch.json`: what is started, without the task and without any value of the environment; and flushes the
+ * journal, because whoever recovers after a crash has to know of the launch before there is a process.
+ */
+export function recordLaunch(
+  kit: Kit,
+  paths: AttemptPaths,
+  input: AttemptInput,
+  request: LaunchRequest,
+  launch: Launch,
+): Written {
+  const record: LaunchRecord = {
+    v: 1,
+    step: input.step,
+    attempt: input.n,
+    agent: input.agent,
+    model: request.model,
+    argv: launch.argv.map(kit.redact),
+    shell: launch.shell,
+    cwd: launch.cwd,
+    env: Object.keys(launch.env).toSorted(),
+    stdin: launch.stdin.type,
+    exit: launch.exit,
+    task: request.task === null ? null : digest(request.task),
+    at: input.at,
+  };
+  try {
+    writeFileSync(paths.launch, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+    return kit.journal.flush();
+  } catch (error) {
+    return troubleOf(error);
+  }
+}

@@ -1,0 +1,86 @@
+import { dirname } from 'node:path';
+import { fromPromise } from 'xstate';
+import type { Instant, JournalBody, RunOutcome } from '../../machines/protocol.ts';
+import { type Written, makeDir, removeActive, renderReport, writeDurable, writeDurableText } from '../record/index.ts';
+import { type Ending, proofOf, resultOf } from './ending.ts';
+import type { Kit } from './kit.ts';
+import type { Projector } from './projector.ts';
+
+/** What the lines of the end need beside the kit. */
+export interface Closing {
+  projector: Projector;
+  ending(outcome: RunOutcome): Ending;
+  epoch: number;
+  /** Writes closed.json and answers every command that waits. */
+  closeInbox(state: RunOutcome['state']): Promise<void>;
+}
+
+type Line = { at: Instant };
+
+/**
+ * The ports of the finalize machine, one a line of the terminal order. Each can be done again after a failure, and
+ * a failure is a rejection with the reason in words.
+ */
+export function lines(kit: Kit, closing: Closing) {
+  const line = (work: (outcome: RunOutcome) => Promise<void> | void) =>
+    fromPromise<Line, RunOutcome>(async ({ input }) => {
+      await work(input);
+      return { at: kit.now() };
+    });
+  const settle = once(kit, closing, ({ state, cause, partial }) => ({
+    type: 'run.settled',
+    at: kit.now(),
+    state,
+    cause,
+    partial,
+  }));
+  const announce = once(kit, closing, () => ({ type: 'run.completed', at: kit.now() }));
+
+  return {
+    trees: line(async (outcome) => {
+      await kit.table.endAll();
+      const proof = proofOf(kit, closing.ending(outcome).steps(), closing.epoch, kit.now());
+      must(await writeDurable(kit.dir.proof, proof));
+    }),
+    inbox: line((outcome) => closing.closeInbox(outcome.state)),
+    settle: fromPromise<Line, RunOutcome>(({ input }) => settle(input)),
+    result: line(async (outcome) => {
+      const result = resultOf(kit, closing.ending(outcome));
+      makeDir(dirname(kit.dir.resultOf(closing.epoch)));
+      must(await writeDurable(kit.dir.resultOf(closing.epoch), result));
+      must(await writeDurable(kit.dir.result, result));
+    }),
+    status: line(async () => {
+      must(await closing.projector.writeNow());
+    }),
+    announce: fromPromise<Line, RunOutcome>(({ input }) => announce(input)),
+    report: line(async (outcome) => {
+      const result = resultOf(kit, closing.ending(outcome));
+      must(await writeDurableText(kit.dir.report, renderReport(result)));
+    }),
+    release: line(() => {
+      // Without the proof the run stays listed: somebody has to look again.
+      if (kit.table.watched().length === 0) must(removeActive(kit.dir));
+    }),
+  };
+}
+
+/** Appends a record once and makes it durable, however often it is tried. */
+function once(kit: Kit, { projector }: Closing, body: (outcome: RunOutcome) => JournalBody) {
+  let at: Instant | null = null;
+  return async (outcome: RunOutcome): Promise<Line> => {
+    if (at === null) {
+      const record = body(outcome);
+      at = record.at;
+      projector.hold();
+      kit.journal.append(record);
+    }
+    must(await kit.journal.sync());
+    projector.release();
+    return { at };
+  };
+}
+
+function must(written: Written): void {
+  if (written.type === 'trouble') throw new Error(written.message);
+}

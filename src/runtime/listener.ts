@@ -1,0 +1,130 @@
+import type { AgentEnd, ChildEvent, Failure } from '../../machines/protocol.ts';
+import type { AgentEvent } from '../agents/index.ts';
+import type { Transcript } from '../record/index.ts';
+import type { Kit } from './kit.ts';
+
+/** Activity reaches the machine at most so often. */
+const ACTIVE_EVERY_MS = 100;
+
+/** The text an agent ended with, or the failure it reported. */
+export type Said =
+  { type: 'final'; text: string; stop: 'stop' | 'length'; truncated: boolean } | { type: 'error'; failure: Failure };
+
+const EMPTY: Said = { type: 'final', text: '', stop: 'stop', truncated: false };
+
+/**
+ * Turns what an agent says into what its attempt has to know, and writes the transcript beside it. Keeps the last
+ * word (`said`), which is the attempt's output once everything has been read.
+ */
+export class Listener {
+  readonly #kit: Kit;
+  readonly #tell: (event: ChildEvent) => void;
+  readonly #transcript: () => Transcript;
+  readonly #allowEmpty: boolean;
+  #said: Said | null = null;
+  #lastActive = Number.NEGATIVE_INFINITY;
+  #tools = new Map<string, string>();
+
+  constructor(
+    kit: Kit,
+    tell: (event: ChildEvent) => void,
+    { transcript, allowEmpty }: { transcript: () => Transcript; allowEmpty: boolean },
+  ) {
+    this.#kit = kit;
+    this.#tell = tell;
+    this.#transcript = transcript;
+    this.#allowEmpty = allowEmpty;
+  }
+
+  get said(): Said | null {
+    return this.#said;
+  }
+
+  hear(events: readonly AgentEvent[]): void {
+    for (const event of events) this.#hearOne(event);
+  }
+
+  /** Bytes came, on either stream. */
+  active(progress: boolean): void {
+    const time = performance.now();
+    if (time - this.#lastActive < ACTIVE_EVERY_MS) return;
+    this.#lastActive = time;
+    this.#tell({ type: 'child.active', at: this.#kit.now(), progress });
+    this.#kit.touch();
+  }
+
+  #hearOne(event: AgentEvent): void {
+    switch (event.t) {
+      case 'activity':
+        this.active(event.progress);
+        return;
+      case 'session':
+        this.#tell({ type: 'child.session', at: this.#kit.now(), session: event.session });
+        return;
+      case 'model':
+        this.#tell({ type: 'child.model', at: this.#kit.now(), model: event.model });
+        return;
+      case 'usage':
+        this.#tell({ type: 'child.usage', at: this.#kit.now(), usage: event.usage });
+        this.#kit.touch();
+        return;
+      case 'toolStart':
+        this.#transcript().append({ at: this.#kit.now(), ...event });
+        this.#tools.set(event.id, event.name);
+        this.#tellTool();
+        return;
+      case 'toolEnd':
+        this.#transcript().append({ at: this.#kit.now(), ...event });
+        this.#tools.delete(event.id);
+        this.#tellTool();
+        return;
+      case 'message':
+      case 'retry':
+      case 'note':
+        this.#transcript().append({ at: this.#kit.now(), ...event });
+        return;
+      case 'final':
+      case 'error':
+        this.#said = this.#judge(event);
+        this.#tell({ type: 'child.ended', at: this.#kit.now(), end: this.end() });
+        return;
+      case 'resumed':
+        this.#said = null;
+        this.#tell({ type: 'child.resumed', at: this.#kit.now() });
+        return;
+      case 'broken':
+        this.#tell({ type: 'child.broken', at: this.#kit.now(), reason: this.#kit.redact(event.reason) });
+        return;
+    }
+  }
+
+  /** The verdict as it stands. */
+  end(): AgentEnd {
+    const said = this.#said;
+    if (said === null)
+      return { type: 'failure', failure: { code: 'no-end-record', message: 'the agent gave no end record' } };
+    if (said.type === 'error') return { type: 'failure', failure: said.failure };
+    return { type: 'success', chars: said.text.length, stop: said.stop };
+  }
+
+  #tellTool(): void {
+    const [id, name] = [...this.#tools].at(-1) ?? [];
+    const tool = id === undefined || name === undefined ? null : { id, name };
+    this.#tell({ type: 'child.tool', at: this.#kit.now(), tool });
+    this.#kit.touch();
+  }
+
+  /** The step says whether nothing is a result. */
+  #judge(event: AgentEvent & { t: 'final' | 'error' }): Said {
+    if (event.t === 'error') {
+      const { failure } = event;
+      if (failure.code === 'empty-output' && this.#allowEmpty) return EMPTY;
+      return { type: 'error', failure: { ...failure, message: this.#kit.redact(failure.message) } };
+    }
+    const { text, stop, truncated } = event;
+    if (text.trim() === '' && !this.#allowEmpty) {
+      return { type: 'error', failure: { code: 'empty-output', message: 'it ended well and said nothing' } };
+    }
+    return { type: 'final', text: this.#kit.redact(text), stop, truncated };
+  }
+}

@@ -1,0 +1,51 @@
+import { fromPromise } from 'xstate';
+import type { Failure, PrepareOutput, StepId } from '../../machines/protocol.ts';
+import type { Agent } from '../agents/index.ts';
+import { type RenderedStep, type ResolvedStep, type Scope, renderStep } from '../plan/index.ts';
+import { newToken } from '../process/index.ts';
+import type { Kit } from './kit.ts';
+import { scopeFor } from './scope.ts';
+
+/** A step that is ready to be launched. The texts leave memory with the launch. */
+export interface Prepared {
+  agent: Agent;
+  step: ResolvedStep;
+  texts: RenderedStep;
+  token: string;
+}
+
+export type PreparedSteps = Map<StepId, Prepared>;
+
+/** The `prepare` port: finds the agent, fills in the templates, makes the token. */
+export const prepare = (kit: Kit) =>
+  fromPromise<PrepareOutput, { step: string; n: number }>(async ({ input }) => {
+    const step = kit.step(input.step);
+    const found = await kit.registry.resolve(step.agent, step.run === null ? 'task' : 'run');
+    if (found.type !== 'agent') {
+      return refused(kit, { code: found.type === 'not-found' ? found.reason : 'spawn-failed', message: found.message });
+    }
+    const texts = fillIn(kit, step);
+    if (texts.type === 'failed') return refused(kit, texts.failure);
+    const token = newToken();
+    const { agent } = found;
+    kit.prepared.set(step.id, { agent, step, texts: texts.texts, token });
+    return { type: 'ready', at: kit.now(), token, ladder: [...(agent.settings.stop ?? agent.adapter.stopLadder)] };
+  });
+
+const refused = (kit: Kit, failure: Failure): PrepareOutput => ({ type: 'refused', at: kit.now(), failure });
+
+type Texts = { type: 'ok'; texts: RenderedStep } | { type: 'failed'; failure: Failure };
+
+/** The scope reads outputs of other steps, some of them from files: only steps with templates pay for it. */
+function fillIn(kit: Kit, step: ResolvedStep): Texts {
+  if (!step.template || step.needs.length === 0) return rendered(step, { steps: {} });
+  const scope = scopeFor(kit, step);
+  return scope.type === 'failed' ? scope : rendered(step, scope.scope);
+}
+
+function rendered(step: ResolvedStep, scope: Scope): Texts {
+  const rendering = renderStep(step, scope);
+  if (rendering.type === 'ok') return { type: 'ok', texts: rendering.step };
+  const message = `step ${step.id}, ${rendering.field}: ${rendering.message}`;
+  return { type: 'failed', failure: { code: 'template', message } };
+}

@@ -1,0 +1,244 @@
+import { hostname } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import { type ActorRefFrom, type InspectionEvent, createActor } from 'xstate';
+import { type RunOutcome, type RunOutput, type Status, type StepOutput, project } from '../../machines/index.ts';
+import type { Answer, Cause, Command, Owner, RunInput, StepPlan } from '../../machines/protocol.ts';
+import { summarize } from '../../machines/policy/proof.ts';
+import { createRegistry } from '../agents/index.ts';
+import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
+import { bootId, createSweeper, startTimeOf } from '../process/index.ts';
+import {
+  type Journal,
+  type RunDir,
+  type StatusFile,
+  createRedactor,
+  createStatusFile,
+  openJournal,
+} from '../record/index.ts';
+import { concludeCrash } from './crash.ts';
+import type { EndedStep, Ending } from './ending.ts';
+import { keepProof } from './keep.ts';
+import { type Kit, now } from './kit.ts';
+import type { Closing } from './lines.ts';
+import { Outputs } from './outputs.ts';
+import { type Projector, createProjector } from './projector.ts';
+import { ProcessTable } from './table.ts';
+import { type Machines, realMachines, wire } from './wire.ts';
+
+export interface RuntimeOptions {
+  plan: ResolvedPlan;
+  dir: RunDir;
+  owner: Owner;
+  epoch: number;
+  env: Readonly<Record<string, string>>;
+  /** Where the answers to commands go. */
+  answer(answer: Answer): void;
+  closeInbox: Closing['closeInbox'];
+  /** Sees every actor event; must not throw. */
+  inspect?: (event: InspectionEvent) => void;
+  machines?: Machines;
+}
+
+type RunActor = ActorRefFrom<ReturnType<typeof wire>>;
+
+/** How long the machines may take to end a run after a fault outside them, before they are passed over. */
+const ORDERLY_END_MS = 20_000;
+
+/**
+ * The supervisor of one run: it owns the actor system, the process table beside it, and the promise that the run
+ * ends in a terminal record whatever fails.
+ */
+export class Runtime {
+  readonly kit: Kit;
+  readonly journal: Journal;
+  readonly projector: Projector;
+  readonly done: Promise<RunOutput>;
+  readonly #options: RuntimeOptions;
+  readonly #file: StatusFile;
+  readonly #actor: RunActor;
+  #resolve: (output: RunOutput) => void = () => {};
+  #crashed: Promise<void> | null = null;
+
+  constructor(options: RuntimeOptions) {
+    this.#options = options;
+    this.done = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.journal = openJournal(options.dir.journal, { epoch: options.epoch, firstSeq: 1 });
+    this.#file = createStatusFile(options.dir.status);
+    this.kit = this.#makeKit();
+    this.projector = createProjector({
+      journal: this.journal,
+      file: this.#file,
+      project: (seq) => project(this.#actor.getSnapshot(), { seq, updatedAt: now() }),
+    });
+    const closing: Closing = {
+      projector: this.projector,
+      epoch: options.epoch,
+      closeInbox: options.closeInbox,
+      ending: (outcome) => this.#ending(outcome),
+    };
+    const answer = (one: Answer): void => options.answer(one);
+    const machine = wire(this.kit, closing, answer, options.machines ?? realMachines);
+    this.#actor = createActor(machine, {
+      input: inputOf(options),
+      ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
+    });
+    this.#actor.subscribe({
+      complete: () => void this.#complete(),
+      error: (error) => this.crash(error),
+    });
+  }
+
+  start(): void {
+    const { timeoutMs } = this.#options.plan.limits;
+    const at = now();
+    const deadlineAt = timeoutMs === null ? null : new Date(Date.parse(at) + timeoutMs).toISOString();
+    this.#actor.start();
+    this.#actor.send({ type: 'run.begin', at, deadlineAt });
+  }
+
+  status(): Status {
+    return this.projector.current();
+  }
+
+  get snapshot(): ReturnType<RunActor['getSnapshot']> {
+    return this.#actor.getSnapshot();
+  }
+
+  command(command: Command): void {
+    this.#actor.send({ type: 'run.command', at: now(), command });
+  }
+
+  /** Ends the run for a cause from outside the machines: a signal to the runner, a fault in it. */
+  end(cause: Cause): void {
+    this.#actor.send({ type: 'run.end', cause });
+    if (cause.type === 'runner-crashed') this.#passOverWhenLate(cause);
+  }
+
+  /** SIGKILL to everything known, at once; the machines then see the exits and end in good order. */
+  killNow(): void {
+    this.kit.table.killNow();
+  }
+
+  /**
+   * A fault that the machines cannot be trusted after. Everything launched is ended and the record is made without
+   * them. Never throws; later calls change nothing.
+   */
+  crash(error: unknown): void {
+    this.#crashed ??= this.#concludeCrash(error);
+  }
+
+  async #concludeCrash(error: unknown): Promise<void> {
+    this.kit.table.killNow();
+    await this.projector.pause();
+    this.#actor.stop();
+    const { epoch, closeInbox } = this.#options;
+    const output = await concludeCrash(this.kit, { file: this.#file, epoch, closeInbox, error });
+    this.journal.close();
+    this.#resolve(output);
+  }
+
+  #passOverWhenLate(cause: Cause & { type: 'runner-crashed' }): void {
+    const timer = setTimeout(() => this.crash(new Error(cause.message)), ORDERLY_END_MS);
+    void this.done.finally(() => clearTimeout(timer));
+  }
+
+  async #complete(): Promise<void> {
+    if (this.#crashed !== null) return;
+    const { output } = this.#actor.getSnapshot();
+    await this.projector.close();
+    this.journal.close();
+    if (output !== undefined) this.#resolve(output);
+  }
+
+  #makeKit(): Kit {
+    const { plan, dir, env } = this.#options;
+    const steps = new Map<string, ResolvedStep>(plan.steps.map((step) => [step.id, step]));
+    const sweeper = createSweeper({ now: () => performance.now() });
+    const table = new ProcessTable(sweeper);
+    const { journal } = this;
+    return {
+      runId: dir.id,
+      plan,
+      step: (id) => {
+        const step = steps.get(id);
+        if (step === undefined) throw new Error(`the plan has no step ${id}`);
+        return step;
+      },
+      dir,
+      journal,
+      registry: createRegistry(plan.agents, { env }),
+      env,
+      redact: createRedactor(env),
+      table,
+      sweeper,
+      prepared: new Map(),
+      outputs: new Outputs(),
+      now,
+      record: (body) => {
+        journal.append(body);
+        this.projector.touch(body.type.startsWith('run.') || body.type === 'step.settled');
+      },
+      keepProof: (kept) => keepProof(this.kit, kept),
+      touch: () => this.projector.touch(),
+      guard:
+        (callback) =>
+        (...args) => {
+          try {
+            callback(...args);
+          } catch (error) {
+            this.crash(error);
+          }
+        },
+    };
+  }
+
+  #ending(outcome: RunOutcome): Ending {
+    return {
+      outcome,
+      status: () => this.projector.current(),
+      steps: () => endedSteps(this.#actor.getSnapshot().context),
+    };
+  }
+}
+
+function endedSteps({ steps, settled }: { steps: StepPlan[]; settled: StepOutput[] }): EndedStep[] {
+  const byId = new Map(settled.map((one) => [one.step, one]));
+  return steps.flatMap((plan) => {
+    const step = byId.get(plan.id);
+    if (step === undefined) return [];
+    const { outcome, cause, failure } = step;
+    const attempts = step.attempts.map((one) => ({ ...one, proof: one.proof === null ? null : summarize(one.proof) }));
+    return [{ step: plan.id, agent: plan.agent, outcome, cause, failure, attempts }];
+  });
+}
+
+function inputOf({ plan, dir, epoch, owner }: RuntimeOptions): RunInput {
+  return {
+    id: dir.id,
+    name: plan.name,
+    epoch,
+    steps: plan.steps.map(({ id, agent, model, needs, timeoutMs }) => ({
+      id,
+      agent,
+      model: model[0] ?? null,
+      needs: [...needs],
+      timeoutMs,
+    })),
+    limits: { ...plan.limits },
+    labels: { ...plan.labels },
+    owner,
+  };
+}
+
+/** This process, as the owner of a run. */
+export function ownerOfThisProcess(): Owner {
+  return {
+    host: hostname(),
+    bootId: bootId(),
+    pid: process.pid,
+    startTime: startTimeOf(process.pid),
+    instance: randomUUID(),
+  };
+}

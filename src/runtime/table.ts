@@ -1,0 +1,157 @@
+import type { Member, StepId, Verdict } from '../../machines/protocol.ts';
+import type { AgentSession } from '../agents/index.ts';
+import {
+  type Child,
+  type Sweeper,
+  type TreeTarget,
+  endTreeByPid,
+  groupState,
+  hostPlatform,
+  isSame,
+  signalGroup,
+  signalMember,
+} from '../process/index.ts';
+
+/** One launched attempt, as far as its processes go. */
+export interface Entry {
+  readonly step: StepId;
+  readonly n: number;
+  readonly token: string;
+  child: Child | null;
+  session: AgentSession | null;
+  /** Null until the child runs, and for ever if it could not be started. */
+  target: TreeTarget | null;
+  exited: boolean;
+  /** Members outside the group, from the last look. */
+  strays: Member[];
+  /** The attempt has its proof. */
+  verdict: Verdict | null;
+}
+
+/** Looks that may find somebody before the last resort gives up. */
+const LAST_RESORT_ROUNDS = 5;
+
+/**
+ * Who was launched and who is proven gone. It lives outside the machines on purpose: when an actor has crashed,
+ * its cleanup has not run, and this is what the supervisor ends the children by.
+ */
+export class ProcessTable {
+  readonly #entries = new Map<string, Entry>();
+  readonly #sweeper: Sweeper;
+  #launches = 0;
+
+  constructor(sweeper: Sweeper) {
+    this.#sweeper = sweeper;
+  }
+
+  open(step: StepId, n: number, token: string): Entry {
+    const entry: Entry = {
+      step,
+      n,
+      token,
+      child: null,
+      session: null,
+      target: null,
+      exited: false,
+      strays: [],
+      verdict: null,
+    };
+    this.#entries.set(key(step, n), entry);
+    return entry;
+  }
+
+  /** Processes that were started. */
+  get launches(): number {
+    return this.#launches;
+  }
+
+  started(entry: Entry, target: TreeTarget): void {
+    entry.target = target;
+    this.#launches += 1;
+  }
+
+  get(step: StepId, n: number): Entry | undefined {
+    return this.#entries.get(key(step, n));
+  }
+
+  /** An attempt that is proven gone needs no watching any more. */
+  close(step: StepId, n: number, verdict: Verdict): void {
+    const entry = this.get(step, n);
+    if (entry === undefined) return;
+    entry.verdict = verdict;
+    if (verdict === 'gone') this.#entries.delete(key(step, n));
+  }
+
+  /** Attempts that may still have processes. */
+  watched(): Entry[] {
+    return [...this.#entries.values()].filter((entry) => entry.target !== null);
+  }
+
+  /** The process that was found is still that process, and runs. */
+  isThere(member: Member): boolean {
+    return member.startTime !== null && isSame(member.pid, member.startTime);
+  }
+
+  /** SIGKILL to everyone known, now and without waiting: the second Ctrl-C. Says nothing about what is left. */
+  killNow(): void {
+    for (const entry of this.watched()) kill(entry);
+  }
+
+  /**
+   * The last resort: ends everything that was launched, without machines. Resolves with who is not proven gone.
+   */
+  async endAll(): Promise<Entry[]> {
+    await Promise.all(this.watched().map((entry) => this.#end(entry)));
+    return this.watched().filter((entry) => entry.verdict !== 'gone');
+  }
+
+  async #end(entry: Entry): Promise<void> {
+    const { target } = entry;
+    if (target === null) return;
+    for (let round = 0; round < LAST_RESORT_ROUNDS; round += 1) {
+      kill(entry);
+      const look = await this.#sweeper.look(target);
+      if (look.type === 'blind') {
+        entry.verdict = 'unknown';
+        return;
+      }
+      if (look.members.length === 0) {
+        entry.verdict = 'gone';
+        return;
+      }
+      entry.strays = look.members;
+    }
+    entry.verdict = 'survived';
+  }
+}
+
+const key = (step: StepId, n: number): string => `${step}/${n}`;
+
+function kill(entry: Entry): void {
+  signalTree(entry, 'SIGKILL');
+}
+
+/** Signals an attempt's group and the strays of the last look. Identity is checked right before each. */
+export function signalTree(entry: Entry, signal: NodeJS.Signals): { targets: number; error?: string } {
+  const { target, strays } = entry;
+  if (target === null) return { targets: 0 };
+  if (!hostPlatform().groups) return endByPid(target.pgid, signal);
+  const results = [
+    signalGroup(target, signal),
+    ...strays.filter((member) => member.by === 'token').map((member) => signalMember(member, signal)),
+  ];
+  const error = results.find((one) => one.error !== undefined)?.error;
+  const targets = results.reduce((sum, one) => sum + one.targets, 0);
+  return error === undefined ? { targets } : { targets, error };
+}
+
+function endByPid(pid: number, signal: NodeJS.Signals): { targets: number; error?: string } {
+  void endTreeByPid(pid, signal);
+  return { targets: 1 };
+}
+
+/** Nobody of whom we know is left: the leader was reaped and its group holds no living process. */
+export function isEmptied(entry: Entry): boolean {
+  if (!entry.exited) return false;
+  return entry.target === null || !hostPlatform().groups || groupState(entry.target.pgid) !== 'occupied';
+}

@@ -1,0 +1,97 @@
+import { fromCallback } from 'xstate';
+import type { StopRung, TreeCommand, TreeEvent } from '../../machines/protocol.ts';
+import type { Kit } from './kit.ts';
+import { type Entry, isEmptied, signalTree } from './table.ts';
+
+/** How often we ask whether a group that is being ended has emptied: soon at first, then every 50 ms. */
+const POLL_MS = [1, 2, 4, 8, 16, 32, 50];
+
+/** The `tree` port: the hands of a termination. Signals, watches for the end, and looks for what is left. */
+export const tree = (kit: Kit) =>
+  fromCallback<TreeCommand, { step: string; n: number }>(({ sendBack, receive, input }) => {
+    const entry = kit.table.get(input.step, input.n);
+    if (entry === undefined) throw new Error(`no process table entry for ${input.step}#${input.n}`);
+    const tell = (event: TreeEvent): void => sendBack(event);
+    const watch = watchFor(entry, kit, () => tell({ type: 'tree.emptied', at: kit.now() }));
+    let over = false;
+    const lookAndTell = async (): Promise<void> => {
+      const event = await look(entry, kit);
+      if (!over) tell(event);
+    };
+
+    receive(
+      kit.guard((command) => {
+        switch (command.type) {
+          case 'tree.apply':
+            tell({ type: 'tree.applied', at: kit.now(), rung: command.rung, ...apply(entry, command.rung) });
+            watch.start();
+            return;
+          case 'tree.look':
+            watch.once();
+            void lookAndTell();
+            return;
+        }
+      }),
+    );
+    return () => {
+      over = true;
+      watch.stop();
+    };
+  });
+
+function apply(entry: Entry, rung: StopRung['do']): { targets: number; error?: string } {
+  switch (rung) {
+    case 'abort': {
+      const reply = entry.session?.abort();
+      if (reply?.supported !== true) return { targets: 0, error: 'unsupported' };
+      for (const text of reply.send) entry.child?.write(text);
+      return { targets: 1 };
+    }
+    case 'close-stdin':
+      entry.child?.closeStdin();
+      return { targets: entry.child === null ? 0 : 1 };
+    case 'SIGINT':
+    case 'SIGTERM':
+    case 'SIGKILL':
+      return signalTree(entry, rung);
+  }
+}
+
+async function look(entry: Entry, kit: Kit): Promise<TreeEvent> {
+  const { target } = entry;
+  if (target === null)
+    return { type: 'tree.blind', at: kit.now(), reason: 'it was never seen to start', level: 'group' };
+  const seen = await kit.sweeper.look(target);
+  if (seen.type === 'blind') return { type: 'tree.blind', at: kit.now(), reason: seen.reason, level: seen.level };
+  entry.strays = seen.members;
+  const members = seen.members.map((member) => ({ ...member, command: kit.redact(member.command) }));
+  return { type: 'tree.looked', at: kit.now(), members, level: seen.level };
+}
+
+/** Says that nobody known is left, once for each `start`, or at once if it is so at `once`. */
+function watchFor(entry: Entry, kit: Kit, emptied: () => void) {
+  let timer: NodeJS.Timeout | null = null;
+  let round = 0;
+  const stop = (): void => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+  };
+  const gone = (): boolean => isEmptied(entry) && entry.strays.every((stray) => !kit.table.isThere(stray));
+  const check = kit.guard(() => {
+    timer = null;
+    if (gone()) emptied();
+    else timer = setTimeout(check, POLL_MS[Math.min(round++, POLL_MS.length - 1)]);
+  });
+  return {
+    stop,
+    start() {
+      stop();
+      round = 0;
+      timer = setTimeout(check, POLL_MS[0]);
+    },
+    once() {
+      stop();
+      if (isEmptied(entry)) emptied();
+    },
+  };
+}
