@@ -34,6 +34,10 @@ export function createRunDir(root: string, id: string, plan: unknown): CreatedRu
   const dir = runDir(root, id);
   try {
     makeDir(runsDir(root));
+  } catch (error) {
+    return troubleOf(error);
+  }
+  try {
     mkdirSync(dir.path, { mode: 0o700 });
   } catch (error) {
     return codeOf(error) === 'EEXIST' ? { type: 'exists', dir } : troubleOf(error);

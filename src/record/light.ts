@@ -22,5 +22,13 @@ export {
   type RunList,
   type RunReading,
 } from './readers.ts';
-export type { AttemptResult, LaunchRecord, RunProof, RunResult, StepOutputRef, StepResult } from './result.ts';
+export type {
+  AttemptProof,
+  AttemptResult,
+  LaunchRecord,
+  RunProof,
+  RunResult,
+  StepOutputRef,
+  StepResult,
+} from './result.ts';
 export type { ClosedInbox, CommandFile, Receipt, ReceiptVerdict } from './receipts.ts';

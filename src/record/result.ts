@@ -75,8 +75,13 @@ export interface RunProof {
   level: ProofLevel | null;
   launches: number;
   closes: number;
-  attempts: ({ step: StepId; attempt: number } & ProofSummary)[];
+  attempts: AttemptProof[];
   at: Instant;
+}
+
+export interface AttemptProof extends ProofSummary {
+  step: StepId;
+  attempt: number;
 }
 
 /** `launch.json` of an attempt (v1): what was started. Arguments as they were given, less the secrets; no values of variables. */

@@ -55,7 +55,7 @@ export const journalRecordSchema = z.discriminatedUnion('type', [
     model: z.string().nullable(),
     session: z.string().nullable(),
     usage: usageSchema,
-    proof: proofSummarySchema,
+    proof: proofSummarySchema.nullable(),
   }),
   journalLine('cause.late', {
     step: z.string().exactOptional(),

@@ -21,7 +21,7 @@ const attemptResultSchema = z.object({
   outcome: runOutcomeState,
   class: failureCode.nullable(),
   usage: usageSchema,
-  exit: (z.int() satisfies z.ZodType<Exit['code']>).nullable(),
+  exit: z.int().nullable(),
   signal: z.string().nullable(),
   forcedExit: z.boolean(),
   proof: proofSummarySchema.nullable(),
