@@ -25,7 +25,7 @@ import type {
   Usage,
 } from './protocol.ts';
 
-interface Context extends AttemptInput {
+export interface AttemptContext extends AttemptInput {
   pid: number | null;
   startTime: number | null;
   /** Why it could not be started. */
@@ -50,11 +50,12 @@ type Event = ChildEvent | EndEvent | ReleasedEvent;
 const tell = (command: ChildCommand): ChildCommand => command;
 
 /** Beyond this nothing changes the outcome: the end record and the exit have both been seen. */
-const isCommitted = (context: Context): boolean => context.exit !== null && (context.end !== null || context.drained);
+const isCommitted = (context: AttemptContext): boolean =>
+  context.exit !== null && (context.end !== null || context.drained);
 
 const base = setup({
   types: {
-    context: {} as Context,
+    context: {} as AttemptContext,
     input: {} as AttemptInput,
     events: {} as Event,
     output: {} as AttemptOutput,
@@ -305,11 +306,11 @@ export const attemptMachine = base
   });
 
 /** An agent that has finished its work is not asked to drop it. */
-function ladderFor(context: Context): StopRung[] {
+function ladderFor(context: AttemptContext): StopRung[] {
   return context.forcedExit ? context.ladder.filter((rung) => rung.do !== 'abort') : context.ladder;
 }
 
-function conclude(context: Context): AttemptOutput {
+function conclude(context: AttemptContext): AttemptOutput {
   const end: AgentEnd = context.end ?? { type: 'failure', failure: noEnd(context) };
   const cause: Cause =
     context.unstarted === null
@@ -330,25 +331,25 @@ function conclude(context: Context): AttemptOutput {
   };
 }
 
-function failureFor(context: Context, cause: Cause, end: AgentEnd): Failure | null {
+function failureFor(context: AttemptContext, cause: Cause, end: AgentEnd): Failure | null {
   if (context.unstarted !== null) return context.unstarted;
   if (cause.type === 'protocol-error') return { code: 'protocol', message: cause.reason };
   return cause.type === 'failure' && end.type === 'failure' ? end.failure : null;
 }
 
-const noEnd = (context: Context): Failure => ({
+const noEnd = (context: AttemptContext): Failure => ({
   code: 'no-end-record',
   message: `attempt ${context.n} gave no end record that could be read`,
 });
 
 /** Without a process there is nothing to prove; a process that was never looked for is not proven gone. */
-function proofOf({ proof, pid, at }: Context): Proof | null {
+function proofOf({ proof, pid, at }: AttemptContext): Proof | null {
   if (proof !== null || pid === null) return proof;
   const reason = 'it was never looked for';
   return { verdict: 'unknown', level: 'group', members: [], leftovers: [], signals: [], reason, at };
 }
 
-function closedRecord(context: Context): JournalBody {
+function closedRecord(context: AttemptContext): JournalBody {
   const { n, outcome, cause, failure, forcedExit, model, session, usage, proof, at } = conclude(context);
   return {
     type: 'attempt.closed',

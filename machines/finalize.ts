@@ -3,7 +3,7 @@ import { RETRY_FIRST, RETRY_MAX, RETRY_TOTAL } from './policy/defaults.ts';
 import { port } from './port.ts';
 import type { FinalizeEvent, FinalizeInput, FinalizeOutput, Instant, JournalBody, RunOutcome } from './protocol.ts';
 
-interface Context {
+export interface FinalizeContext {
   outcome: RunOutcome;
   at: Instant;
   /** Waits since the last record that could be written: how many, and how long together. */
@@ -21,7 +21,12 @@ const line = (name: string) => port<None, RunOutcome, Line>(name);
 const delay = (tries: number): number => Math.min(RETRY_FIRST * 2 ** tries, RETRY_MAX);
 
 const base = setup({
-  types: { context: {} as Context, input: {} as FinalizeInput, events: {} as None, output: {} as FinalizeOutput },
+  types: {
+    context: {} as FinalizeContext,
+    input: {} as FinalizeInput,
+    events: {} as None,
+    output: {} as FinalizeOutput,
+  },
   actors: {
     trees: line('trees'),
     inbox: line('inbox'),

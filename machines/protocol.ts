@@ -232,6 +232,8 @@ export type TreeCommand = { type: 'tree.apply'; rung: StopRung['do'] } | { type:
 
 export type TreeEvent =
   | ({ type: 'tree.applied' } & SentSignal)
+  /** This tree has no such rung (no protocol to abort by): the next one, without its grace. */
+  | { type: 'tree.refused'; at: Instant; rung: StopRung['do'] }
   /** The leader was reaped and nobody but zombies is left in its group. */
   | { type: 'tree.emptied'; at: Instant }
   | { type: 'tree.looked'; at: Instant; members: Member[]; level: ProofLevel }

@@ -18,7 +18,7 @@ import type {
   StopRung,
 } from './protocol.ts';
 
-interface Context {
+export interface StepContext {
   plan: StepPlan;
   /** Number of the attempt that is next or under way. */
   n: number;
@@ -35,7 +35,7 @@ interface Context {
 type Event = EndEvent | { type: 'deadline.reached'; at: Instant } | { type: 'attempt.released' };
 
 const base = setup({
-  types: { context: {} as Context, input: {} as StepInput, events: {} as Event, output: {} as StepOutput },
+  types: { context: {} as StepContext, input: {} as StepInput, events: {} as Event, output: {} as StepOutput },
   actors: {
     prepare: port<{ type: 'none' }, { step: string; n: number }, PrepareOutput>('prepare'),
     attempt: port<EndEvent, AttemptInput, AttemptOutput, { type: 'attempt.released' }>('attempt'),
@@ -168,12 +168,12 @@ export const stepMachine = base
     options: { maxIterations: 1_000 },
   });
 
-function conclude(context: Context): StepOutput {
+function conclude(context: StepContext): StepOutput {
   const { plan, attempts, startedAt, at } = context;
   return { step: plan.id, attempts, startedAt, at, ...verdict(context) };
 }
 
-function verdict(context: Context): { outcome: StepOutcome; cause: Cause; failure: Failure | null } {
+function verdict(context: StepContext): { outcome: StepOutcome; cause: Cause; failure: Failure | null } {
   const last = context.attempts.at(-1);
   if (last !== undefined) return settleAttempt(last);
   if (context.cause !== null) {

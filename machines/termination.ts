@@ -15,7 +15,7 @@ import type {
   Verdict,
 } from './protocol.ts';
 
-interface Context extends TerminationInput {
+export interface TerminationContext extends TerminationInput {
   /** The rung of the ladder that is being tried. */
   rung: number;
   /** Looks that found somebody, or kills, so far: how far patience has gone. */
@@ -32,8 +32,8 @@ interface Context extends TerminationInput {
 const tell = (command: TreeCommand): TreeCommand => command;
 const isKill = (rung: StopRung): boolean => rung.do === 'SIGKILL';
 /** Rungs that ask; the last resort is not on the ladder but a state of its own. */
-const asks = (context: Context): StopRung[] => context.ladder.filter((rung) => !isKill(rung));
-const currentRung = (context: Context): StopRung | undefined => asks(context)[context.rung];
+const asks = (context: TerminationContext): StopRung[] => context.ladder.filter((rung) => !isKill(rung));
+const currentRung = (context: TerminationContext): StopRung | undefined => asks(context)[context.rung];
 
 const sameProcess = (a: Member, b: Member): boolean => a.pid === b.pid && a.startTime === b.startTime;
 const merge = (known: Member[], found: Member[]): Member[] => [
@@ -43,7 +43,7 @@ const merge = (known: Member[], found: Member[]): Member[] => [
 
 const base = setup({
   types: {
-    context: {} as Context,
+    context: {} as TerminationContext,
     input: {} as TerminationInput,
     events: {} as TreeEvent,
     output: {} as Proof,
@@ -142,7 +142,13 @@ export const terminationMachine = base
       asking: {
         description: 'One rung of the ladder, with its grace',
         entry: 'ask',
-        on: { 'tree.emptied': { target: 'looking', actions: 'release' } },
+        on: {
+          'tree.emptied': { target: 'looking', actions: 'release' },
+          'tree.refused': [
+            { guard: 'canAskAgain', target: 'asking', reenter: true, actions: 'climb' },
+            { target: 'forcing' },
+          ],
+        },
         after: {
           rungGrace: [
             { guard: 'canAskAgain', target: 'asking', reenter: true, actions: 'climb' },
@@ -180,7 +186,7 @@ export const terminationMachine = base
     options: { maxIterations: 1_000 },
   });
 
-function proof(context: Context, verdict: Verdict): Proof {
+function proof(context: TerminationContext, verdict: Verdict): Proof {
   return {
     verdict,
     level: context.level,

@@ -14,6 +14,15 @@ export const tree = (kit: Kit) =>
     const tell = (event: TreeEvent): void => sendBack(event);
     const watch = watchFor(entry, kit, () => tell({ type: 'tree.emptied', at: kit.now() }));
     let over = false;
+    const applyAndTell = (rung: StopRung['do']): void => {
+      const applied = apply(entry, rung);
+      if (applied === null) {
+        tell({ type: 'tree.refused', at: kit.now(), rung });
+        return;
+      }
+      tell({ type: 'tree.applied', at: kit.now(), rung, ...applied });
+      watch.start();
+    };
     const lookAndTell = async (): Promise<void> => {
       const event = await look(entry, kit);
       if (!over) tell(event);
@@ -23,8 +32,7 @@ export const tree = (kit: Kit) =>
       kit.guard((command) => {
         switch (command.type) {
           case 'tree.apply':
-            tell({ type: 'tree.applied', at: kit.now(), rung: command.rung, ...apply(entry, command.rung) });
-            watch.start();
+            applyAndTell(command.rung);
             return;
           case 'tree.look':
             watch.once();
@@ -39,11 +47,12 @@ export const tree = (kit: Kit) =>
     };
   });
 
-function apply(entry: Entry, rung: StopRung['do']): { targets: number; error?: string } {
+/** Null: this tree has no such rung. */
+function apply(entry: Entry, rung: StopRung['do']): { targets: number; error?: string } | null {
   switch (rung) {
     case 'abort': {
       const reply = entry.session?.abort();
-      if (reply?.supported !== true) return { targets: 0, error: 'unsupported' };
+      if (reply?.supported !== true) return null;
       for (const text of reply.send) entry.child?.write(text);
       return { targets: 1 };
     }

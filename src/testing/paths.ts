@@ -36,9 +36,9 @@ export interface Path {
  * transition the variants can take, which shortest paths to states do not.
  */
 export function edgePaths(model: PathModel): Path[] {
-  const { machine, identity, limit = 5_000 } = model;
+  const { machine, limit = 5_000 } = model;
   const serializeState = (snapshot: AnyMachineSnapshot): string =>
-    JSON.stringify([snapshot.value, snapshot.status, identity(snapshot)]);
+    JSON.stringify([snapshot.value, snapshot.status, model.identity(snapshot)]);
   const options = {
     events: (snapshot: AnyMachineSnapshot) => eventsIn(snapshot, model),
     fromState: initialTransition(machine, model.input)[0],

@@ -33,7 +33,7 @@ describe.each(Object.keys(machines))('%s', (name) => {
         walked += 1;
       }
     }
-    console.info(`${coverage} on ${walked} paths`);
+    console.info(`${coverage.toString()} on ${walked} paths`);
     expect(coverage.missing()).toEqual([]);
     expect(coverage.total).toBeGreaterThan(5);
   });

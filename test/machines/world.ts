@@ -1,0 +1,216 @@
+import { type AnyActorRef, createActor, fromCallback } from 'xstate';
+import {
+  type Answer,
+  type JournalBody,
+  type JournalRecord,
+  attemptMachine,
+  fill,
+  finalizeMachine,
+  runMachine,
+  stepMachine,
+  terminationMachine,
+} from '../../machines/index.ts';
+import { StepClock, actorAt } from '../../src/testing/index.ts';
+import { AT, LADDER, RUN_INPUT } from './models.ts';
+
+/**
+ * The five machines wired together as the runtime does it, with leaf ports that do nothing: a walk sends what the
+ * outside world would. Everything that the machines journal is kept.
+ */
+export class World {
+  readonly records: JournalRecord[] = [];
+  readonly answers: Answer[] = [];
+  readonly clock = new StepClock();
+  readonly run: AnyActorRef;
+  #ms = Date.parse(AT);
+
+  constructor(input = RUN_INPUT) {
+    const inert = fromCallback(() => {});
+    const record = (_: unknown, body: JournalBody): void => this.journal(body);
+    const termination = terminationMachine.provide({ actors: { tree: fill(inert as never) } });
+    const attempt = attemptMachine.provide({
+      actors: { child: fill(inert as never), termination: fill(termination) },
+      actions: { record },
+    });
+    const step = stepMachine.provide({
+      actors: { prepare: fill(inert as never), attempt: fill(attempt), deadline: fill(inert as never) },
+      actions: { record },
+    });
+    const line = fill(inert as never) as never;
+    const lines = ['trees', 'inbox', 'settle', 'result', 'status', 'announce', 'report', 'release'] as const;
+    const finalize = finalizeMachine.provide({
+      actors: Object.fromEntries(lines.map((name) => [name, line])) as never,
+      actions: { record },
+    });
+    const machine = runMachine.provide({
+      actors: { step: fill(step), deadline: fill(inert as never), finalize: fill(finalize) },
+      actions: { record, answer: (_: unknown, answer: Answer) => void this.answers.push(answer) },
+    });
+    this.run = createActor(machine, { input, clock: this.clock }).start();
+  }
+
+  /** A later instant each time it is asked. */
+  at(): string {
+    this.#ms += 1;
+    return new Date(this.#ms).toISOString();
+  }
+
+  journal(body: JournalBody): void {
+    const { at, ...rest } = body;
+    this.records.push({ v: 1, seq: this.records.length + 1, epoch: 1, ts: at, ...rest });
+  }
+
+  /** What can happen next, by name; each choice does it. */
+  moves(): { name: string; go: () => void }[] {
+    if (this.run.getSnapshot().status !== 'active') return [];
+    const moves = this.#runMoves();
+    for (const id of this.context.live) moves.push(...this.#stepMoves(id));
+    const finalize = actorAt(this.run, ['finalize']);
+    if (finalize !== undefined) moves.push(...this.#finalizeMoves(finalize));
+    return moves;
+  }
+
+  get context(): { live: string[] } {
+    return (this.run.getSnapshot() as unknown as { context: { live: string[] } }).context;
+  }
+
+  #runMoves(): { name: string; go: () => void }[] {
+    const send = (event: object) => () => this.run.send(event);
+    const value = (this.run.getSnapshot() as unknown as { value: unknown }).value;
+    if (value === 'queued') {
+      return [{ name: 'begin', go: () => this.run.send({ type: 'run.begin', at: this.at(), deadlineAt: null }) }];
+    }
+    return [
+      {
+        name: 'stop',
+        go: () => send({ type: 'run.command', at: this.at(), command: { id: 'c', type: 'stop', source: 's' } })(),
+      },
+      {
+        name: 'signal',
+        go: () => send({ type: 'run.end', cause: { type: 'runner-signal', at: this.at(), signal: 'SIGTERM' } })(),
+      },
+      ...(actorAt(this.run, ['deadline']) === undefined
+        ? []
+        : [{ name: 'run deadline', go: () => send({ type: 'deadline.reached', at: this.at() })() }]),
+    ];
+  }
+
+  #stepMoves(id: string): { name: string; go: () => void }[] {
+    const step = actorAt(this.run, [`step:${id}`]);
+    if (step === undefined) return [];
+    const to = (actor: AnyActorRef, name: string, event: () => object) => ({
+      name: `${id} ${name}`,
+      go: () => actor.send(event()),
+    });
+    const deadline = to(step, 'step limit', () => ({ type: 'deadline.reached', at: this.at() }));
+    const attempt = actorAt(step, ['attempt']);
+    if (attempt === undefined) {
+      return [
+        deadline,
+        to(step, 'ready', () => done({ type: 'ready', at: this.at(), token: 't', ladder: LADDER })),
+        to(step, 'refused', () =>
+          done({ type: 'refused', at: this.at(), failure: { code: 'cwd-missing', message: 'no' } }),
+        ),
+      ];
+    }
+    return [deadline, ...this.#attemptMoves(id, attempt)];
+  }
+
+  #attemptMoves(id: string, attempt: AnyActorRef): { name: string; go: () => void }[] {
+    const { context } = attempt.getSnapshot() as unknown as {
+      context: { pid: number | null; exit: object | null; end: object | null; drained: boolean };
+    };
+    const move = (name: string, event: () => object, to = attempt) => ({
+      name: `${id} ${name}`,
+      go: () => to.send(event()),
+    });
+    if (context.pid === null) {
+      return [
+        move('started', () => ({ type: 'child.started', at: this.at(), pid: 42, startTime: 1 })),
+        move('unstarted', () => ({
+          type: 'child.unstarted',
+          at: this.at(),
+          failure: { code: 'command-missing', message: 'no' },
+        })),
+      ];
+    }
+    const success = { type: 'success', chars: 1, stop: 'stop' };
+    const failed = { type: 'failure', failure: { code: 'model-error', message: '400' } };
+    const usage = { input: 3, output: 2, cacheRead: 0, cacheWrite: 0, turns: 1, tools: 1, costUsd: 0.5 };
+    const moves = [
+      move('active', () => ({ type: 'child.active', at: this.at(), progress: true })),
+      move('usage', () => ({ type: 'child.usage', at: this.at(), usage })),
+      move('model', () => ({ type: 'child.model', at: this.at(), model: 'm/1' })),
+      move('tool', () => ({ type: 'child.tool', at: this.at(), tool: { id: '1', name: 'bash' } })),
+    ];
+    if (context.exit === null) {
+      moves.push(move('exited', () => ({ type: 'child.exited', at: this.at(), code: 0, signal: null })));
+      if (context.end !== null) moves.push(move('resumed', () => ({ type: 'child.resumed', at: this.at() })));
+      moves.push(move('broken', () => ({ type: 'child.broken', at: this.at(), reason: 'garbage' })));
+    } else if (!context.drained) {
+      moves.push(
+        move('drained', () => ({ type: 'child.drained', at: this.at(), how: 'closed', end: context.end ?? success })),
+      );
+    }
+    if (context.end === null && !context.drained) {
+      moves.push(move('ended well', () => ({ type: 'child.ended', at: this.at(), end: success })));
+      moves.push(move('ended badly', () => ({ type: 'child.ended', at: this.at(), end: failed })));
+    }
+    const termination = actorAt(attempt, ['termination']);
+    if (termination !== undefined) moves.push(...this.#terminationMoves(id, termination));
+    return moves;
+  }
+
+  #terminationMoves(id: string, termination: AnyActorRef): { name: string; go: () => void }[] {
+    const member = { pid: 7, startTime: 70, by: 'token', command: 'sleep' };
+    const move = (name: string, event: () => object) => ({
+      name: `${id} ${name}`,
+      go: () => termination.send(event()),
+    });
+    return [
+      move('emptied', () => ({ type: 'tree.emptied', at: this.at() })),
+      move('looked: nobody', () => ({ type: 'tree.looked', at: this.at(), members: [], level: 'searched' })),
+      move('looked: somebody', () => ({ type: 'tree.looked', at: this.at(), members: [member], level: 'searched' })),
+      move('blind', () => ({ type: 'tree.blind', at: this.at(), reason: 'no /proc', level: 'group' })),
+      { name: `${id} time`, go: () => this.clock.advance(1_000) },
+    ];
+  }
+
+  #finalizeMoves(finalize: AnyActorRef): { name: string; go: () => void }[] {
+    const { value, status } = finalize.getSnapshot() as unknown as {
+      value: { working?: string } | string;
+      status: string;
+    };
+    if (status !== 'active') return [];
+    if (typeof value === 'string' || value.working === undefined)
+      return [{ name: 'back-off', go: () => this.clock.advance(8_000) }];
+    const line = value.working;
+    return [
+      {
+        name: `${line} done`,
+        go: () => {
+          const at = this.at();
+          this.#journalLine(line, at);
+          finalize.send({ type: `xstate.done.actor.${line}`, actorId: line, output: { at } });
+        },
+      },
+      {
+        name: `${line} failed`,
+        go: () => finalize.send({ type: `xstate.error.actor.${line}`, actorId: line, error: new Error('no room') }),
+      },
+    ];
+  }
+
+  /** What the settle and announce ports journal when they succeed. */
+  #journalLine(line: string, at: string): void {
+    const { outcome } = (
+      this.run.getSnapshot() as unknown as {
+        context: { outcome: { state: 'completed'; cause: never; partial: boolean } };
+      }
+    ).context;
+    if (line === 'settle') this.journal({ type: 'run.settled', at, ...outcome });
+    if (line === 'announce') this.journal({ type: 'run.completed', at });
+  }
+}
+
+const done = (output: object) => ({ type: 'xstate.done.actor.prepare', actorId: 'prepare', output });
