@@ -26,8 +26,9 @@ export interface ProcStat {
   /** Its main thread has ended, other threads run on: the environment has to be read through one of those. */
   headless: boolean;
   kernelThread: boolean;
-  /** Address of the environment's end; 0 in the middle of an exec, and where we may not look. */
-  environEnd: number;
+  /** Address and size of the environment; 0 in the middle of an exec, and where we may not look. */
+  environAt: number;
+  environBytes: number;
 }
 
 const PF_KTHREAD = 0x0020_0000;
@@ -85,7 +86,8 @@ export function parseStat(bytes: Buffer): ProcStat | null {
     gone: ended && field(20) <= 1,
     headless: ended && field(20) > 1,
     kernelThread: (field(9) & PF_KTHREAD) !== 0,
-    environEnd: field(51),
+    environAt: field(50),
+    environBytes: Math.max(0, field(51) - field(50)),
   };
   return Number.isInteger(stat.pid) && Number.isInteger(stat.startTime) ? stat : null;
 }

@@ -25,8 +25,10 @@ const SLICE_MS = 5;
 const PATIENCE_MS = 1_000;
 const LONGEST_PAUSE_MS = 20;
 
-/** Never ours, whatever comes: kernel threads, and processes of which nothing runs any more. */
+/** For a start time: never ours, whatever comes. Kernel threads, and processes of which nothing runs any more. */
 const NEVER = -1;
+/** An environment that is empty in so many rounds, at the same place, is empty; see `isBare`. */
+const BARE_ROUNDS = 3;
 
 /**
  * What we know of a process for good, by the inode of its /proc folder (another process under the same pid has another).
@@ -36,8 +38,11 @@ const NEVER = -1;
 interface Known {
   inode: number;
   startTime: number;
-  /** The search that found it to be nobody's. */
+  /** The search that has an answer about it already. */
   settledIn: number;
+  /** Where its environment was when it was seen empty, and in how many rounds on end. */
+  bareAt: number;
+  bareRounds: number;
 }
 
 interface Round {
@@ -77,8 +82,8 @@ export function createProcSearch({ now, pause }: SearchOptions): Search {
       }
       if (unsettled === 0) forget(known, pids);
       busy(now() - sliceAt);
-      if (unsettled === 0) return round.found.map((members) => looked([...members.values()]));
-      if (now() > giveUpAt) return targets.map(() => blind('processes came and went faster than they could be read'));
+      if (unsettled === 0) return round.found.map(looked);
+      if (now() > giveUpAt) return round.found.map(unfinished);
       await pause(rest);
     }
   };
@@ -89,7 +94,7 @@ function begin(id: number, targets: readonly TreeTarget[]): Round {
     id,
     targets,
     recycled: targets.map(isRecycled),
-    oldest: Math.min(...targets.map(({ leader }) => leader.startTime ?? Number.NEGATIVE_INFINITY)),
+    oldest: Math.min(...targets.map(({ leader }) => leader.startTime ?? 0)),
     spared: protectedPids(),
     found: targets.map(() => new Map<number, Member>()),
   };
@@ -106,42 +111,54 @@ function examine(pid: number, round: Round, known: Map<number, Known>): boolean 
   const inode = inodeOf(pid);
   if (inode === undefined) return false;
   const before = known.get(pid);
-  if (before?.inode === inode && (before.startTime < round.oldest || before.settledIn === round.id)) return true;
+  const same = before?.inode === inode ? before : undefined;
+  if (same !== undefined && (same.startTime < round.oldest || same.settledIn === round.id)) return true;
 
   const stat = valueOf(readStat(pid));
   if (stat === 'gone') return false;
   if (stat === 'denied') return true;
   const startTime = stat.gone || stat.kernelThread ? NEVER : stat.startTime;
-  const settled = startTime < round.oldest || round.spared.has(pid) || claim(stat, round);
-  known.set(pid, { inode, startTime, settledIn: settled ? round.id : 0 });
-  return settled;
-}
-
-/** Notes down whose process it is. False when that could not be told. */
-function claim(stat: ProcStat, round: Round): boolean {
-  const tokens = tokensOf(stat);
-  if (tokens === 'unsettled') return false;
-  round.targets.forEach((target, index) => {
-    const by = belongs(stat, tokens, target, round.recycled[index] === true);
-    if (by === null) return;
-    round.found[index]?.set(stat.pid, { pid: stat.pid, startTime: stat.startTime, by, command: stat.command });
-  });
+  const entry: Known = { inode, startTime, settledIn: 0, bareAt: same?.bareAt ?? 0, bareRounds: same?.bareRounds ?? 0 };
+  known.set(pid, entry);
+  if (stat.kernelThread || stat.startTime < round.oldest || round.spared.has(pid)) return true;
+  // It may have ended since it was listed, after it had started another. In the next round it is known.
+  if (stat.gone) return false;
+  if (!claim(stat, [], round) && !claimByToken(stat, entry, round)) return false;
+  entry.settledIn = round.id;
   return true;
 }
 
-function tokensOf(stat: ProcStat): string[] | 'unsettled' {
+/** Notes down whose process it is; false when it is nobody's. */
+function claim(stat: ProcStat, tokens: readonly string[], round: Round): boolean {
+  let claimed = false;
+  for (const [index, target] of round.targets.entries()) {
+    const by = belongs(stat, tokens, target, round.recycled[index] === true);
+    if (by === null) continue;
+    claimed = true;
+    round.found[index]?.set(stat.pid, { pid: stat.pid, startTime: stat.startTime, by, command: stat.command });
+  }
+  return claimed;
+}
+
+/** False when its environment cannot be told yet. */
+function claimByToken(stat: ProcStat, entry: Known, round: Round): boolean {
   const environ = valueOf(readEnviron(stat.pid, stat.headless));
-  if (environ === 'gone') return 'unsettled';
-  if (environ === 'denied') return [];
-  if (environ.length > 0) return tokensIn(environ);
-  // Empty: really so (`env -i`), ending, or in the middle of an exec, when its end is not set yet.
-  const again = valueOf(readStat(stat.pid));
-  if (again === 'gone') return 'unsettled';
-  if (again === 'denied' || again.gone) return [];
-  if (again.environEnd === 0) return 'unsettled';
-  const second = valueOf(readEnviron(stat.pid, again.headless));
-  if (second === 'gone') return 'unsettled';
-  return second === 'denied' ? [] : tokensIn(second);
+  if (environ === 'gone') return false;
+  if (environ === 'denied') return true;
+  if (environ.length === 0) return isBare(stat, entry);
+  claim(stat, tokensIn(environ), round);
+  return true;
+}
+
+/**
+ * Whether an empty environment is empty for good (`env -i`). In the middle of an exec it looks so too: first without
+ * an address, then for an instant with one. Every exec puts it somewhere else, so the same place again and again is no exec.
+ */
+function isBare(stat: ProcStat, entry: Known): boolean {
+  const known = stat.environAt !== 0 && stat.environBytes === 0;
+  entry.bareRounds = known && entry.bareAt === stat.environAt ? entry.bareRounds + 1 : 1;
+  entry.bareAt = known ? stat.environAt : 0;
+  return known && entry.bareRounds >= BARE_ROUNDS;
 }
 
 /** A failure that is ours (no descriptors left, …) ends the search: skipping would look like "nobody". */
@@ -163,10 +180,12 @@ function forget(known: Map<number, Known>, alive: readonly number[]): void {
   for (const pid of known.keys()) if (!pids.has(pid)) known.delete(pid);
 }
 
-function looked(members: Member[]): Look {
-  return { type: 'looked', members, level: 'searched' };
+function looked(members: Map<number, Member>): Look {
+  return { type: 'looked', members: [...members.values()], level: 'searched' };
 }
 
-function blind(reason: string): Look {
-  return { type: 'blind', reason, level: 'searched' };
+/** Whom we have seen counts; having seen nobody proves nothing. */
+function unfinished(members: Map<number, Member>): Look {
+  if (members.size > 0) return looked(members);
+  return { type: 'blind', reason: 'processes came and went faster than they could be read', level: 'searched' };
 }

@@ -12,9 +12,26 @@ function statLine(command: string, fields: Record<number, string | number>): Buf
   return Buffer.from(`42 (${command}) ${rest.join(' ')}\n`);
 }
 
+const block = (...entries: string[]): Buffer => Buffer.from(entries.map((entry) => `${entry}\0`).join(''));
+
+const stat = (over: Partial<ProcStat>): ProcStat => ({
+  pid: 60,
+  command: 'x',
+  ppid: 1,
+  pgid: 60,
+  session: 60,
+  startTime: 100,
+  gone: false,
+  headless: false,
+  kernelThread: false,
+  environAt: 1,
+  environBytes: 1,
+  ...over,
+});
+
 describe('parseStat', () => {
   it('reads the fields after the last bracket, whatever the name holds', () => {
-    const line = statLine('a) S 1 (b c', { 3: 'S', 4: 7, 5: 42, 6: 41, 20: 3, 22: 9_001, 51: 5 });
+    const line = statLine('a) S 1 (b c', { 3: 'S', 4: 7, 5: 42, 6: 41, 20: 3, 22: 9_001, 50: 5, 51: 12 });
     expect(parseStat(line)).toEqual({
       pid: 42,
       command: 'a) S 1 (b c',
@@ -25,7 +42,8 @@ describe('parseStat', () => {
       gone: false,
       headless: false,
       kernelThread: false,
-      environEnd: 5,
+      environAt: 5,
+      environBytes: 7,
     });
   });
 
@@ -47,8 +65,6 @@ describe('parseStat', () => {
 });
 
 describe('tokens', () => {
-  const block = (...entries: string[]): Buffer => Buffer.from(entries.map((entry) => `${entry}\0`).join(''));
-
   it('are found as whole entries only', () => {
     expect(tokensIn(block('A=1', 'COXSWAIN_TOKEN=abc', 'B=2'))).toEqual(['abc']);
     expect(tokensIn(block('COXSWAIN_TOKEN=abc'))).toEqual(['abc']);
@@ -71,20 +87,6 @@ describe('tokens', () => {
 
 describe('belongs', () => {
   const target: TreeTarget = { pgid: 50, token: 't', leader: { pid: 50, startTime: 100 } };
-  const stat = (over: Partial<ProcStat>): ProcStat => ({
-    pid: 60,
-    command: 'x',
-    ppid: 1,
-    pgid: 60,
-    session: 60,
-    startTime: 100,
-    gone: false,
-    headless: false,
-    kernelThread: false,
-    environEnd: 1,
-    ...over,
-  });
-
   it.each([
     ['the leader', stat({ pid: 50, session: 50 }), [], false, 'leader'],
     ['another process under its pid', stat({ pid: 50, startTime: 200, session: 50 }), [], true, null],

@@ -12,7 +12,7 @@ const folders: string[] = [];
 afterEach(() => {
   for (const pgid of groups) quietly(() => process.kill(-pgid, 'SIGKILL'));
   groups.clear();
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  for (const made of folders.splice(0)) rmSync(made, { recursive: true, force: true });
 });
 
 export const plainEnv: Record<string, string> = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' };
@@ -30,8 +30,14 @@ export interface Recording {
   drained: Promise<{ how: string; at: number }>;
 }
 
-/** Launches and writes down everything; the child's group is ended after the test. */
-export function record(argv: string[], spec: Partial<LaunchSpec> = {}, keep = true): Recording {
+const keepIn = (kept: Buffer[]) => (chunk: Buffer) => void kept.push(chunk);
+
+/** Launches and writes down everything; a tap gets the bytes instead. The child's group is ended after the test. */
+export function record(
+  argv: string[],
+  spec: Partial<LaunchSpec> = {},
+  taps: { stdout?: (chunk: Buffer) => void; stderr?: (chunk: Buffer) => void } = {},
+): Recording {
   const token = newToken();
   const started = deferred<{ pid: number; startTime: number | null }>();
   const unstarted = deferred<Failure>();
@@ -52,8 +58,8 @@ export function record(argv: string[], spec: Partial<LaunchSpec> = {}, keep = tr
     {
       started: (process) => (log.push('started'), started.resolve(process)),
       unstarted: (failure) => (log.push('unstarted'), unstarted.resolve(failure)),
-      stdout: (chunk) => (log.push('stdout'), keep && out.push(chunk)),
-      stderr: (chunk) => (log.push('stderr'), keep && err.push(chunk)),
+      stdout: (chunk) => (log.push('stdout'), (taps.stdout ?? keepIn(out))(chunk)),
+      stderr: (chunk) => (log.push('stderr'), (taps.stderr ?? keepIn(err))(chunk)),
       exited: (exit) => (log.push('exited'), exited.resolve({ ...exit, at: performance.now() })),
       drained: (how) => (log.push('drained'), drained.resolve({ how, at: performance.now() })),
     },
@@ -95,9 +101,9 @@ export function script(name: string, text: string, mode = 0o755): string {
 }
 
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => (resolve = settle));
-  return { promise, resolve };
+  let settle: ((value: T) => void) | undefined;
+  const promise = new Promise<T>((resolve) => (settle = resolve));
+  return { promise, resolve: (value) => settle?.(value) };
 }
 
 /** Waits until the condition gives a value; fails loudly after the deadline. */

@@ -9,8 +9,8 @@ function rig(): {
   sweeper: ReturnType<typeof createSweeper>;
   scheduled: number[];
   searched: number[][];
-  tick(ms?: number): void;
-  end(busyMs: number): Promise<void>;
+  tick: (ms?: number) => void;
+  end: (busyMs: number) => Promise<void>;
 } {
   let now = 1_000;
   let due: (() => void) | undefined;
