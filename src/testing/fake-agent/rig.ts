@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { AgentSettings } from '../../agents/adapter.ts';
+import type { AgentSettings } from '../../agents/index.ts';
 import type { Identity } from '../../process/identity/index.ts';
 import { type FakeChild, type Handle, meetChild } from './child.ts';
 import { inTime } from './control.ts';
