@@ -1,0 +1,120 @@
+import { asRecord, valueAt } from './path.ts';
+import { didYouMean } from './suggest.ts';
+import type { Finding, Path } from './types.ts';
+import type { PlanView, StepView } from './view.ts';
+
+/** Name of the built-in agent of `run` steps. */
+export const COMMAND = 'command';
+
+/** Names that may be used, besides those a plan defines. */
+export interface Known {
+  agents: readonly string[];
+  adapters: readonly string[];
+}
+
+/** Names that mean the own prototype of an object in JavaScript; zod drops them without a word. */
+export function checkNames(root: unknown, containers: readonly Path[]): Finding[] {
+  return containers
+    .filter((path) => Object.hasOwn(asRecord(valueAt(root, path)) ?? {}, '__proto__'))
+    .map((path) => ({
+      path: [...path, '__proto__'],
+      at: 'key',
+      code: 'bad-value',
+      message: 'the name cannot be used',
+    }));
+}
+
+export function checkIds(steps: readonly StepView[]): Finding[] {
+  const seen = new Map<string, StepView>();
+  return steps.flatMap((step): Finding[] => {
+    if (step.id === null) return [];
+    const folded = step.id.toLowerCase();
+    const first = seen.get(folded);
+    if (first === undefined) {
+      seen.set(folded, step);
+      return [];
+    }
+    const message =
+      first.id === step.id
+        ? `"${step.id}" is the id of steps[${first.index}] already: each step has its own`
+        : `"${step.id}" differs only in case from "${first.id}", the id of steps[${first.index}]: some file systems take them for one`;
+    return [{ path: ['steps', step.index, 'id'], code: 'duplicate-id', message }];
+  });
+}
+
+export function checkDefinitions(view: PlanView, known: Known): Finding[] {
+  return view.agents.flatMap(({ name, adapter }): Finding[] => {
+    if (name === COMMAND) {
+      const message = `"${COMMAND}" is the agent of run steps: give yours another name`;
+      return [{ path: ['agents', name], at: 'key', code: 'bad-value', message }];
+    }
+    if (adapter === null || known.adapters.includes(adapter)) return [];
+    const message = `there is no adapter "${adapter}".${didYouMean(adapter, known.adapters)} Known: ${list(known.adapters)}.`;
+    return [{ path: ['agents', name, 'adapter'], code: 'unknown-adapter', message }];
+  });
+}
+
+/** Who does each step, and what: a task for an agent, or a command. */
+export function checkWork(view: PlanView, known: Known): Finding[] {
+  const names = [...new Set([...known.agents, ...view.agents.map(({ name }) => name)])];
+  const unknown = (path: Finding['path'], name: string): Finding[] => {
+    if (names.includes(name)) return [];
+    const message = `there is no agent "${name}".${didYouMean(name, names)} Known: ${list(names)}.`;
+    return [{ path, code: 'unknown-agent', message }];
+  };
+  const fallback = view.defaults.agent === null ? [] : unknown(['defaults', 'agent'], view.defaults.agent);
+  return [
+    ...fallback,
+    ...view.steps.flatMap((step) => [
+      ...(step.agent === null ? [] : unknown(['steps', step.index, 'agent'], step.agent)),
+      ...checkStep(step, view.defaults.agent),
+    ]),
+  ];
+}
+
+function checkStep(step: StepView, fallback: string | null): Finding[] {
+  const path = ['steps', step.index];
+  const { task, run, unsupported } = step.has;
+  if (task && run) {
+    const message = 'a step has a task (for an agent) or a run (a command), not both: make it two steps';
+    return [{ path: [...path, 'run'], code: 'task-and-run', message }];
+  }
+  if (!task && !run) {
+    if (unsupported) return [];
+    return [
+      { path, code: 'no-task', message: 'has nothing to do: give it a task (for an agent) or a run (a command)' },
+    ];
+  }
+  return run ? checkCommand(step) : checkTask(step, fallback);
+}
+
+function checkCommand(step: StepView): Finding[] {
+  const findings: Finding[] = [];
+  if (step.agent !== null && step.agent !== COMMAND) {
+    const message = 'a run step is a command and has no agent: leave it out, or give the agent a task';
+    findings.push({ path: ['steps', step.index, 'agent'], code: 'bad-value', message });
+  }
+  if (step.hasModel) {
+    const message = 'a run step is a command and has no model: leave it out';
+    findings.push({ path: ['steps', step.index, 'model'], code: 'bad-value', message });
+  }
+  return findings;
+}
+
+function checkTask(step: StepView, fallback: string | null): Finding[] {
+  const agent = step.agent ?? fallback;
+  const path = ['steps', step.index, ...(step.agent === null ? [] : ['agent'])];
+  if (agent === null) {
+    const message = 'has a task and nobody to do it: name an agent here, or in defaults.agent';
+    return [{ path, code: 'missing-field', message }];
+  }
+  if (agent === COMMAND) {
+    const message = `the agent "${COMMAND}" takes no task: write the command as run, or define an agent with "adapter: ${COMMAND}" and a command`;
+    return [{ path, code: 'bad-value', message }];
+  }
+  return [];
+}
+
+function list(names: readonly string[]): string {
+  return names.length === 0 ? 'none' : names.join(', ');
+}

@@ -1,0 +1,11 @@
+/** Plans: schema, loading, ids and templates. Reads plan files and looks at folders; starts nothing. */
+export { checkId, safeId, type IdCheck } from './ids.ts';
+export { formatPlanErrors } from './format.ts';
+export { loadPlan, parsePlan, resolvePlan, type ParseOptions, type ResolveOptions } from './load.ts';
+export { planOf, planOfCommand, type TaskRequest } from './oneStep.ts';
+export { renderStep, type RenderedStep, type StepRendering } from './renderStep.ts';
+export { planJsonSchema, type PlanInput } from './schema.ts';
+export { compileTemplate, type Compiled, type Rendered, type Scope } from './templates.ts';
+export type { Reference } from './reference.ts';
+export { parseDuration, type Duration } from './duration.ts';
+export type { Loaded, PlanError, PlanErrorCode, ResolvedPlan, ResolvedStep } from './types.ts';

@@ -1,0 +1,38 @@
+/**
+ * Fields of the plan format that this version knows of and cannot do yet. Naming one is an error: a limit or a check
+ * that is silently left out is worse than a plan that does not start.
+ */
+const later = {
+  plan: ['workspace', 'record', 'retry', 'proof', 'hooks', 'pools'],
+  limits: ['budget', 'attempt', 'firstOutput', 'stall', 'tool', 'output', 'turns', 'tools'],
+  defaults: ['limits', 'output', 'retry', 'accept', 'workspace', 'record', 'proof', 'budget', 'thinking', 'template'],
+  step: [
+    'parallel',
+    'forEach',
+    'as',
+    'max',
+    'step',
+    'workspace',
+    'accept',
+    'retry',
+    'budget',
+    'limits',
+    'record',
+    'proof',
+    'thinking',
+    'session',
+    'group',
+    'when',
+    'inject',
+  ],
+  output: ['schema', 'file'],
+  agent: [],
+  stop: [],
+} as const satisfies Record<string, readonly string[]>;
+
+export type Place = keyof typeof later;
+
+export function isLater(place: Place, field: string): boolean {
+  const fields: readonly string[] = later[place];
+  return fields.includes(field);
+}

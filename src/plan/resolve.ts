@@ -1,0 +1,82 @@
+import { resolve } from 'node:path';
+import type { AgentSettings } from '../agents/index.ts';
+import type { StopRung } from '../../machines/protocol.ts';
+import { COMMAND } from './checks.ts';
+import { parseDuration } from './duration.ts';
+import type { PlanInput } from './schema.ts';
+import type { ResolvedPlan, ResolvedStep } from './types.ts';
+
+const DEFAULT_CONCURRENCY = 4;
+const DEFAULT_GRACE_MS = 3_000;
+
+type StepInput = PlanInput['steps'][number];
+type AgentInput = NonNullable<PlanInput['agents']>[string];
+
+/** Fills in the defaults. Only for a plan in which no mistake was found. */
+export function fillIn(input: PlanInput, base: string, name: string): ResolvedPlan {
+  const cwd = resolve(base, input.cwd ?? '.');
+  const position = new Map(input.steps.map(({ id }, index) => [id, index]));
+  return {
+    version: 1,
+    name: input.name ?? name,
+    cwd,
+    limits: {
+      concurrency: input.limits?.concurrency ?? DEFAULT_CONCURRENCY,
+      timeoutMs: timeout(input.limits?.timeout),
+    },
+    labels: { ...input.labels },
+    agents: Object.fromEntries(Object.entries(input.agents ?? {}).map(([key, agent]) => [key, settings(key, agent)])),
+    steps: input.steps.map((step, index) => fillStep(step, input, cwd, needsOf(input.steps, index, position))),
+  };
+}
+
+function fillStep(step: StepInput, plan: PlanInput, cwd: string, needs: string[]): ResolvedStep {
+  const isCommand = step.run !== undefined;
+  const defaults = plan.defaults ?? {};
+  return {
+    id: step.id,
+    agent: isCommand ? COMMAND : (step.agent ?? defaults.agent ?? COMMAND),
+    model: isCommand ? [] : [step.model ?? defaults.model ?? []].flat(),
+    needs,
+    timeoutMs: timeout(step.timeout ?? defaults.timeout),
+    cwd: resolve(cwd, step.cwd ?? defaults.cwd ?? '.'),
+    env: { ...defaults.env, ...step.env },
+    task: step.task ?? null,
+    template: step.template ?? true,
+    run: typeof step.run === 'object' ? [...step.run] : (step.run ?? null),
+    allowEmpty: step.output?.allowEmpty ?? isCommand,
+  };
+}
+
+function needsOf(steps: StepInput[], index: number, position: ReadonlyMap<string, number>): string[] {
+  const given = steps[index]?.needs;
+  const before = steps[index - 1];
+  if (given === undefined) return before === undefined ? [] : [before.id];
+  return [...new Set(given)].toSorted((a, b) => (position.get(a) ?? 0) - (position.get(b) ?? 0));
+}
+
+function settings(name: string, agent: AgentInput): AgentSettings {
+  return {
+    name,
+    adapter: agent.adapter,
+    ...(agent.command === undefined ? {} : { command: [...agent.command] }),
+    ...(agent.mode === undefined ? {} : { mode: agent.mode }),
+    ...(agent.env === undefined ? {} : { env: [...agent.env] }),
+    ...(agent.args === undefined ? {} : { args: [...agent.args] }),
+    ...(agent.stop === undefined ? {} : { stop: agent.stop.map(rung) }),
+  };
+}
+
+function rung({ do: what, grace }: { do: StopRung['do']; grace?: string | number | undefined }): StopRung {
+  return { do: what, graceMs: grace === undefined ? DEFAULT_GRACE_MS : milliseconds(grace) };
+}
+
+function timeout(value: string | number | undefined): number | null {
+  return value === undefined || value === 'none' ? null : milliseconds(value);
+}
+
+function milliseconds(value: string | number): number {
+  const parsed = parseDuration(value);
+  if (parsed.type === 'bad') throw new Error(`bug: the duration ${value} came through the checks`);
+  return parsed.ms;
+}

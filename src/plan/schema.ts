@@ -1,0 +1,223 @@
+import * as z from 'zod';
+import type { StopRung } from '../../machines/protocol.ts';
+import { parseDuration } from './duration.ts';
+import { checkId, ID_PATTERN } from './ids.ts';
+import type { PlanErrorCode } from './types.ts';
+
+/** Most steps one plan may have. */
+export const MAX_STEPS = 10_000;
+
+/**
+ * The shape of a plan as people write it. It checks and changes nothing; `resolve.ts` fills in the defaults.
+ * A message given here completes "<field>: "; `issues.ts` writes the others.
+ */
+
+function fail(context: z.RefinementCtx, code: PlanErrorCode, message: string): void {
+  context.addIssue({ code: 'custom', message, params: { code } });
+}
+
+const line = (max: number) =>
+  z
+    .string()
+    .min(1, { error: 'must not be empty' })
+    .max(max, { error: `must be at most ${max} characters` })
+    .refine((text) => !hasControl(text), { error: 'must not contain line breaks or control characters' });
+
+const withoutNul = z.string().refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
+
+const duration = z
+  .union([z.string(), z.number()], { error: 'must be a duration like 30m, or a number of milliseconds' })
+  .superRefine((value, context) => {
+    const parsed = parseDuration(value);
+    if (parsed.type === 'bad') fail(context, 'bad-value', `must be a duration like 30m; ${parsed.reason}`);
+  })
+  .meta({ description: 'A duration like 500ms, 30s, 10m or 1h30m, or a number of milliseconds; at most 24 days.' });
+
+const timeout = z
+  .union([z.string(), z.number()], { error: 'must be a duration like 30m, a number of milliseconds, or none' })
+  .superRefine((value, context) => {
+    if (value === 'none') return;
+    const parsed = parseDuration(value);
+    if (parsed.type === 'bad') fail(context, 'bad-value', `must be a duration like 30m, or none; ${parsed.reason}`);
+  });
+
+const timeoutOf = (what: string) =>
+  timeout.meta({ description: `Time limit of ${what}: 30m, 1h30m, 500ms, a number of milliseconds, or none.` });
+
+const id = z
+  .string()
+  .superRefine((text, context) => {
+    const checked = checkId(text);
+    if (checked.type === 'bad') {
+      fail(
+        context,
+        'bad-id',
+        `"${text.slice(0, 100)}" ${checked.reason}. An id is 1 to 100 letters, digits, ".", "_" and "-".`,
+      );
+    }
+  })
+  .meta({ pattern: ID_PATTERN.source, description: 'Stable name of the step; unique, also without regard to case.' });
+
+const model = z
+  .union([line(200), z.array(line(200)).min(1, { error: 'needs at least one model; leave it out for the default' })], {
+    error: 'must be the name of a model, or a list of names',
+  })
+  .meta({ description: 'The model, or candidates in order. Default: the agent decides.' });
+
+const cwd = z
+  .string()
+  .min(1, { error: 'must not be empty' })
+  .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
+
+const env = z
+  .record(
+    z.string().regex(/^[^=\0]+$/, { error: 'must not be empty, and not contain "=" or a NUL character' }),
+    withoutNul,
+  )
+  .meta({ description: 'Environment variables, added to those of the runner.' });
+
+const rungs = ['abort', 'close-stdin', 'SIGINT', 'SIGTERM', 'SIGKILL'] as const satisfies readonly StopRung['do'][];
+
+const stopRung = z.strictObject({
+  do: z.enum(rungs, { error: `must be one of ${rungs.join(', ')}` }).meta({ description: 'What to do.' }),
+  grace: duration.optional().meta({ description: 'How long to wait before the next one; default 3s.' }),
+});
+
+const agentDefinition = z.strictObject({
+  adapter: line(100).meta({ description: 'The adapter that speaks to it, for example pi or command.' }),
+  command: z
+    .array(withoutNul)
+    .min(1, { error: 'needs the program at least' })
+    .refine((words) => words[0] !== '', { error: 'starts with an empty program name' })
+    .optional()
+    .meta({ description: 'Program and leading arguments. Default: what the adapter finds.' }),
+  mode: line(100).optional().meta({ description: 'Wire mode, where the adapter has more than one.' }),
+  env: z
+    .array(line(1_000))
+    .optional()
+    .meta({ description: 'Names of the environment variables passed through. Default: all.' }),
+  args: z.array(withoutNul).optional().meta({ description: "Arguments added after the adapter's own." }),
+  stop: z
+    .array(stopRung)
+    .min(1, { error: 'needs at least SIGKILL' })
+    .max(10, { error: 'must have at most 10 rungs' })
+    .refine((ladder) => ladder.at(-1)?.do === 'SIGKILL', { error: 'must end with SIGKILL, which is certain' })
+    .optional()
+    .meta({ description: "How it is stopped, polite first; replaces the adapter's own ladder." }),
+});
+
+const output = z.strictObject({
+  allowEmpty: z
+    .boolean()
+    .optional()
+    .meta({ description: 'An empty answer is a result. Default: true for run, false for task.' }),
+});
+
+const argv = z
+  .array(withoutNul)
+  .min(1, { error: 'needs the program at least' })
+  .refine((words) => words[0] !== '', { error: 'starts with an empty program name' });
+
+const step = z.strictObject({
+  id,
+  agent: line(100).optional().meta({ description: 'Who does the task. Default: defaults.agent.' }),
+  model: model.optional(),
+  task: z
+    .string()
+    .refine((text) => text.trim() !== '', { error: 'is empty: say what is to be done' })
+    .optional()
+    .meta({ description: 'What the agent is asked to do; a template. Excludes run.' }),
+  run: z
+    .union([withoutNul.refine((text) => text.trim() !== '', { error: 'is empty' }), argv], {
+      error: 'must be a command line (for the shell), or a list: program and arguments',
+    })
+    .optional()
+    .meta({
+      description:
+        'A command: a list is program and arguments, each a template; a text goes to the shell and is none. Excludes task.',
+    }),
+  needs: z
+    .array(z.string())
+    .max(MAX_STEPS, { error: `must have at most ${MAX_STEPS} ids` })
+    .optional()
+    .meta({ description: 'Steps that must have completed first. Default: the step before; [] for none.' }),
+  timeout: timeoutOf('the step').optional(),
+  cwd: cwd.optional().meta({ description: "Working directory, relative to the plan's." }),
+  env: env.optional().meta({ description: 'Environment variables, over those in defaults; the values are templates.' }),
+  template: z
+    .boolean()
+    .optional()
+    .meta({ description: 'false: task, run and env are taken as they are. Default: true.' }),
+  output: output.optional().meta({ description: 'What counts as a result.' }),
+});
+
+const limits = z.strictObject({
+  concurrency: z
+    .int({ error: 'must be a whole number, 1 to 64' })
+    .min(1, { error: 'must be 1 to 64' })
+    .max(64, { error: 'must be 1 to 64' })
+    .optional()
+    .meta({ description: 'Steps that run side by side, 1 to 64; default 4.' }),
+  timeout: timeoutOf('the whole run').optional(),
+});
+
+const defaults = z.strictObject({
+  agent: line(100).optional().meta({ description: 'For task steps that name none.' }),
+  model: model.optional(),
+  timeout: timeoutOf('each step that names none').optional(),
+  cwd: cwd.optional().meta({ description: "For steps that name none; relative to the plan's." }),
+  env: env.optional().meta({ description: 'For all steps; taken as they are, not templates.' }),
+});
+
+export const planSchema = z.strictObject({
+  $schema: z.string().optional().meta({ description: 'For editors; not read.' }),
+  version: z
+    .literal(1, { error: 'must be 1: this is the only version of the plan format that is known here' })
+    .meta({ description: 'Version of the plan format.' }),
+  name: line(200).optional().meta({ description: 'Shown to people. Default: the name of the file.' }),
+  cwd: cwd.optional().meta({ description: "Working directory, relative to the plan file's folder, the default." }),
+  labels: z
+    .record(line(100), line(1_000))
+    .refine((labels) => Object.keys(labels).length <= 64, { error: 'must be at most 64 labels' })
+    .optional()
+    .meta({ description: 'Kept with the run, for finding it again.' }),
+  limits: limits.optional(),
+  defaults: defaults.optional(),
+  agents: z
+    .record(
+      z
+        .string()
+        .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, { error: 'must be 1 to 100 letters, digits, ".", "_" and "-"' }),
+      agentDefinition,
+    )
+    .optional()
+    .meta({ description: "Agents of one's own, by name." }),
+  steps: z
+    .array(step)
+    .min(1, { error: 'is empty: a plan needs at least one step' })
+    .max(MAX_STEPS, { error: `must be at most ${MAX_STEPS} steps` })
+    .meta({ description: 'What is to be done, in order.' }),
+});
+
+/** A plan as it is written: what `resolvePlan` takes. */
+export type PlanInput = z.input<typeof planSchema>;
+
+/** Names of the fields that an object may have at a place of the plan; for suggestions. */
+export const knownFields = {
+  plan: Object.keys(planSchema.shape),
+  limits: Object.keys(limits.shape),
+  defaults: Object.keys(defaults.shape),
+  agent: Object.keys(agentDefinition.shape),
+  stop: Object.keys(stopRung.shape),
+  step: Object.keys(step.shape),
+  output: Object.keys(output.shape),
+} as const satisfies Record<string, string[]>;
+
+/** The plan as a JSON Schema (draft 7), for editors. It knows the shape; references between steps it does not check. */
+export function planJsonSchema(): object {
+  return { ...z.toJSONSchema(planSchema, { io: 'input', target: 'draft-7' }), title: 'coxswain plan, version 1' };
+}
+
+function hasControl(text: string): boolean {
+  return /\p{Cc}/u.test(text);
+}

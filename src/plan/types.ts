@@ -1,0 +1,96 @@
+import type { AgentSettings } from '../agents/index.ts';
+
+/** A plan after defaults: what a run is started from and what `plan.json` keeps. Plain JSON, every path absolute. */
+export interface ResolvedPlan {
+  version: 1;
+  name: string;
+  cwd: string;
+  /** `concurrency`: 1 to 64, default 4. `timeoutMs`: whole milliseconds for the run; null (the default) is none. */
+  limits: { concurrency: number; timeoutMs: number | null };
+  labels: Record<string, string>;
+  /** The definitions the plan itself brings, by name. Built-in agents are not listed. */
+  agents: Record<string, AgentSettings>;
+  /** 1 to 10,000, in the order of the plan. */
+  steps: ResolvedStep[];
+}
+
+export interface ResolvedStep {
+  /** Passes `checkId`; unique in its plan, also without regard to case. */
+  id: string;
+  /** `command` for `run` steps. */
+  agent: string;
+  /** Candidates in order; empty is the agent's own default. */
+  model: string[];
+  /** Ids of steps that must have completed first; no duplicates, no cycles, in plan order. */
+  needs: string[];
+  /** Whole milliseconds; null (the default) is none. */
+  timeoutMs: number | null;
+  cwd: string;
+  /** Added to the environment of the child, over the runner's. */
+  env: Record<string, string>;
+  /** For an agent; null on `run` steps. */
+  task: string | null;
+  /** Whether `task`, a list in `run`, and the values of `env` are templates. */
+  template: boolean;
+  /** A command step: an argv, or a line for the shell (never a template); null on `task` steps. */
+  run: string[] | string | null;
+  /** An empty answer counts as a result. Default: true for `run`, false for `task`. */
+  allowEmpty: boolean;
+}
+
+/** What is wrong, for programs. Stable; the message beside it is for people. */
+export type PlanErrorCode =
+  | 'file-missing'
+  | 'file-unreadable'
+  | 'file-too-large'
+  | 'not-utf8'
+  | 'syntax'
+  | 'duplicate-key'
+  | 'empty-plan'
+  | 'too-many-steps'
+  | 'missing-field'
+  | 'wrong-type'
+  | 'bad-value'
+  | 'unknown-field'
+  | 'unsupported-field'
+  | 'bad-id'
+  | 'duplicate-id'
+  | 'unknown-agent'
+  | 'unknown-adapter'
+  | 'unknown-step'
+  | 'self-need'
+  | 'cycle'
+  | 'not-an-ancestor'
+  | 'bad-template'
+  | 'shell-template'
+  | 'task-and-run'
+  | 'no-task'
+  | 'cwd-missing'
+  | 'cwd-not-a-directory';
+
+export interface PlanError {
+  /** As the caller named it; null for a plan that came as an object. */
+  file: string | null;
+  /** From 1; null where there is no text or no place in it. */
+  line: number | null;
+  column: number | null;
+  /** Like `steps[1].needs[0]`; empty for the plan as a whole. */
+  field: string;
+  code: PlanErrorCode;
+  message: string;
+}
+
+/** `errors` are in the order of the file, at most 20; `more` is how many were left out. */
+export type Loaded = { type: 'ok'; plan: ResolvedPlan } | { type: 'invalid'; errors: PlanError[]; more: number };
+
+/** Keys and indexes from the top of the plan to a value. */
+export type Path = readonly (string | number)[];
+
+/** A mistake before it has a place in a file. */
+export interface Finding {
+  path: Path;
+  /** What to point at: the value (default) or the key, which is the mistake itself when it is unknown. */
+  at?: 'key';
+  code: PlanErrorCode;
+  message: string;
+}
