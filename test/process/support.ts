@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect } from 'vitest';
 import type { Failure } from '../../machines/protocol.ts';
-import { launch, newToken, TOKEN_ENV, type Child, type LaunchSpec, type TreeTarget } from '../../src/process/index.ts';
+import {
+  launch,
+  newToken,
+  TOKEN_ENV,
+  tokenValue,
+  type Child,
+  type LaunchSpec,
+  type TreeTarget,
+} from '../../src/process/index.ts';
 
 const groups = new Set<number>();
 const folders: string[] = [];
@@ -53,7 +61,7 @@ export function record(
       cwd: tmpdir(),
       stdin: { type: 'none' },
       ...spec,
-      env: { ...plainEnv, [TOKEN_ENV]: token, ...spec.env },
+      env: { ...plainEnv, [TOKEN_ENV]: tokenValue(process.env[TOKEN_ENV], token), ...spec.env },
     },
     {
       started: (process) => (log.push('started'), started.resolve(process)),
