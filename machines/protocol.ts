@@ -317,6 +317,8 @@ export interface Answer {
 
 export type RunEvent =
   | { type: 'run.begin'; at: Instant; deadlineAt: Instant | null }
+  /** It cannot begin: it ends without having started anything. */
+  | { type: 'run.refuse'; at: Instant; cause: Cause }
   | { type: 'run.command'; at: Instant; command: Command }
   /** A signal to the runner, or a fault outside the machines. */
   | { type: 'run.end'; cause: Cause }

@@ -71,6 +71,7 @@ const base = setup({
 function causeIn(event: Event, limitMs: number | null): Cause | null {
   switch (event.type) {
     case 'run.end':
+    case 'run.refuse':
       return event.cause;
     case 'deadline.reached':
       return { type: 'run-deadline', at: event.at, limitMs: limitMs ?? 0 };
@@ -114,8 +115,9 @@ export const runMachine = base
     },
     actions: {
       begin: base.assign(({ event }) => {
-        assertEvent(event, 'run.begin');
-        return { startedAt: event.at, at: event.at, deadlineAt: event.deadlineAt };
+        assertEvent(event, ['run.begin', 'run.refuse']);
+        const deadlineAt = event.type === 'run.begin' ? event.deadlineAt : null;
+        return { startedAt: event.at, at: event.at, deadlineAt };
       }),
       recordStarted: base.enqueueActions(({ context, enqueue }) => {
         const { id: run, name, steps, limits, labels, owner, startedAt: at, deadlineAt } = context;
@@ -252,7 +254,13 @@ export const runMachine = base
     initial: 'queued',
     states: {
       queued: {
-        on: { 'run.begin': { target: 'active', actions: ['begin', 'recordStarted'] } },
+        on: {
+          'run.begin': { target: 'active', actions: ['begin', 'recordStarted'] },
+          'run.refuse': {
+            target: 'finalizing',
+            actions: ['begin', 'recordStarted', 'latch', 'recordStopping', 'settleWaiting'],
+          },
+        },
       },
       active: {
         tags: 'active',

@@ -18,7 +18,7 @@ import type { Kit } from './kit.ts';
 import { recordLaunch, requestFor } from './launching.ts';
 import { Listener, type Said } from './listener.ts';
 import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
-import type { Prepared } from './prepare.ts';
+import type { Prepared } from './prepared.ts';
 import type { Entry } from './table.ts';
 
 /**

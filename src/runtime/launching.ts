@@ -4,7 +4,7 @@ import type { Launch, LaunchRequest } from '../agents/index.ts';
 import { TOKEN_ENV, tokenValue } from '../process/index.ts';
 import { type AttemptPaths, type LaunchRecord, type Written, digest, troubleOf } from '../record/index.ts';
 import type { Kit } from './kit.ts';
-import type { Prepared } from './prepare.ts';
+import type { Prepared } from './prepared.ts';
 
 /** What the adapter is asked to launch. */
 export function requestFor(kit: Kit, { agent, step, texts, token }: Prepared, paths: AttemptPaths): LaunchRequest {

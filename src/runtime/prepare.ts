@@ -1,20 +1,9 @@
 import { fromPromise } from 'xstate';
-import type { Failure, PrepareOutput, StepId } from '../../machines/protocol.ts';
-import type { Agent } from '../agents/index.ts';
+import type { Failure, PrepareOutput } from '../../machines/protocol.ts';
 import { type RenderedStep, type ResolvedStep, type Scope, renderStep } from '../plan/index.ts';
 import { newToken } from '../process/index.ts';
 import type { Kit } from './kit.ts';
 import { scopeFor } from './scope.ts';
-
-/** A step that is ready to be launched. The texts leave memory with the launch. */
-export interface Prepared {
-  agent: Agent;
-  step: ResolvedStep;
-  texts: RenderedStep;
-  token: string;
-}
-
-export type PreparedSteps = Map<StepId, Prepared>;
 
 /** The `prepare` port: finds the agent, fills in the templates, makes the token. */
 export const prepare = (kit: Kit) =>

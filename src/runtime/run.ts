@@ -98,6 +98,12 @@ export class Runtime {
     this.#actor.send({ type: 'run.begin', at, deadlineAt });
   }
 
+  /** Ends the run without having begun it. */
+  refuse(cause: Cause): void {
+    this.#actor.start();
+    this.#actor.send({ type: 'run.refuse', at: cause.at, cause });
+  }
+
   status(): Status {
     return this.projector.current();
   }
@@ -114,6 +120,12 @@ export class Runtime {
   end(cause: Cause): void {
     this.#actor.send({ type: 'run.end', cause });
     if (cause.type === 'runner-crashed') this.#passOverWhenLate(cause);
+  }
+
+  /** An error outside the machines: they end the run in good order if they still can. */
+  fault(error: unknown): void {
+    const message = this.kit.redact(error instanceof Error ? error.message : String(error)).slice(0, 500);
+    this.end({ type: 'runner-crashed', at: now(), message });
   }
 
   /** SIGKILL to everything known, at once; the machines then see the exits and end in good order. */

@@ -2,6 +2,7 @@ import type { Member, StepId, Verdict } from '../../machines/protocol.ts';
 import type { AgentSession } from '../agents/index.ts';
 import {
   type Child,
+  type SignalResult,
   type Sweeper,
   type TreeTarget,
   endTreeByPid,
@@ -22,6 +23,8 @@ export interface Entry {
   /** Null until the child runs, and for ever if it could not be started. */
   target: TreeTarget | null;
   exited: boolean;
+  /** Its group was seen empty after the leader had gone: the number may be another's by now, and is not signalled. */
+  emptied: boolean;
   /** Members outside the group, from the last look. */
   strays: Member[];
   /** The attempt has its proof. */
@@ -53,6 +56,7 @@ export class ProcessTable {
       session: null,
       target: null,
       exited: false,
+      emptied: false,
       strays: [],
       verdict: null,
     };
@@ -133,11 +137,11 @@ function kill(entry: Entry): void {
 
 /** Signals an attempt's group and the strays of the last look. Identity is checked right before each. */
 export function signalTree(entry: Entry, signal: NodeJS.Signals): { targets: number; error?: string } {
-  const { target, strays } = entry;
+  const { target, strays, emptied } = entry;
   if (target === null) return { targets: 0 };
   if (!hostPlatform().groups) return endByPid(target.pgid, signal);
-  const results = [
-    signalGroup(target, signal),
+  const results: SignalResult[] = [
+    emptied ? { targets: 0 } : signalGroup(target, signal),
     ...strays.filter((member) => member.by === 'token').map((member) => signalMember(member, signal)),
   ];
   const error = results.find((one) => one.error !== undefined)?.error;
@@ -153,5 +157,6 @@ function endByPid(pid: number, signal: NodeJS.Signals): { targets: number; error
 /** Nobody of whom we know is left: the leader was reaped and its group holds no living process. */
 export function isEmptied(entry: Entry): boolean {
   if (!entry.exited) return false;
-  return entry.target === null || !hostPlatform().groups || groupState(entry.target.pgid) !== 'occupied';
+  entry.emptied ||= entry.target === null || !hostPlatform().groups || groupState(entry.target.pgid) !== 'occupied';
+  return entry.emptied;
 }

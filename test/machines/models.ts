@@ -215,6 +215,7 @@ function runVariants(type: string, { context }: AnyMachineSnapshot): EventObject
   }
   return table({
     'run.begin': [{ type, at: AT, deadlineAt: AT } as never],
+    'run.refuse': [{ type, at: AT, cause: { type: 'failure', at: AT, reason: 'runner-start' } } as never],
     'run.command': [{ type, at: AT, command: { id: 'c1', type: 'stop', source: 'test' } } as never],
     'run.end': [
       { type, cause: { type: 'runner-signal', at: AT, signal: 'SIGTERM' } } as never,

@@ -78,7 +78,16 @@ export class World {
     const send = (event: object) => () => this.run.send(event);
     const value = (this.run.getSnapshot() as unknown as { value: unknown }).value;
     if (value === 'queued') {
-      return [{ name: 'begin', go: () => this.run.send({ type: 'run.begin', at: this.at(), deadlineAt: null }) }];
+      return [
+        { name: 'begin', go: () => this.run.send({ type: 'run.begin', at: this.at(), deadlineAt: null }) },
+        {
+          name: 'run refused',
+          go: () => {
+            const at = this.at();
+            this.run.send({ type: 'run.refuse', at, cause: { type: 'failure', at, reason: 'runner-start' } });
+          },
+        },
+      ];
     }
     return [
       {

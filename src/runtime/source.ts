@@ -1,0 +1,58 @@
+import { CoxswainError } from '../errors.ts';
+import { createRegistry } from '../agents/index.ts';
+import {
+  type Loaded,
+  type PlanError,
+  type PlanInput,
+  type ResolveOptions,
+  type ResolvedPlan,
+  type TaskRequest,
+  formatPlanErrors,
+  loadPlan,
+  planOf,
+  planOfCommand,
+  resolvePlan,
+} from '../plan/index.ts';
+
+/** Where a plan comes from: a value, a file, one task for an agent, or one command. */
+export type PlanSource =
+  { plan: PlanInput } | { file: string } | { task: TaskRequest } | { command: string[]; timeout?: string | number };
+
+export interface SourceOptions {
+  /** What relative paths are relative to. Default: the current folder. */
+  cwd?: string;
+  /** Read for agents' programs. Default: this process's environment. */
+  env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Every mistake in the plan, each with its place. */
+export class PlanInvalidError extends CoxswainError {
+  readonly errors: readonly PlanError[];
+
+  constructor(errors: readonly PlanError[], more = 0) {
+    const rest = more > 0 ? `\n(and ${more} more)` : '';
+    super('plan-invalid', `${formatPlanErrors([...errors])}${rest}`);
+    this.errors = errors;
+  }
+}
+
+/**
+ * Reads and checks a plan; starts nothing.
+ * @throws PlanInvalidError with every mistake that was found.
+ */
+export async function resolveSource(source: PlanSource, options: SourceOptions = {}): Promise<ResolvedPlan> {
+  const loaded = await load(source, {
+    agents: createRegistry({}, { env: options.env ?? process.env }).names(),
+    cwd: options.cwd ?? process.cwd(),
+  });
+  if (loaded.type === 'invalid') throw new PlanInvalidError(loaded.errors, loaded.more);
+  return loaded.plan;
+}
+
+async function load(source: PlanSource, options: ResolveOptions): Promise<Loaded> {
+  if ('plan' in source) return resolvePlan(source.plan, options);
+  if ('file' in source) return loadPlan(source.file, options);
+  if ('task' in source) return planOf(source.task, options);
+  const { command, timeout } = source;
+  return planOfCommand(command, { ...options, ...(timeout === undefined ? {} : { timeout }) });
+}
