@@ -1,4 +1,5 @@
-import { createStatusFile } from '../../src/record/index.ts';
+// Not the index: a light writer starts fast, and it is started twenty times.
+import { createStatusFile } from '../../src/record/status-file.ts';
 import { statusOf } from './support-data.ts';
 
 // Writes status after status until it is killed.
