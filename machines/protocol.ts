@@ -304,7 +304,8 @@ export type RejectReason =
   | 'too-large'
   | 'not-a-file'
   | 'unsupported'
-  | 'id-reused';
+  | 'id-reused'
+  | 'too-many';
 
 export interface Answer {
   id: string;

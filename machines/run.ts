@@ -63,7 +63,7 @@ const base = setup({
   actions: {
     /** Filled with the journal by the runtime. */
     record: (_args, _body: JournalBody) => {},
-    /** Filled with the receipts by the runtime. */
+    /** Filled with the bus by the runtime: the one final verdict on a command, journaled and on its receipt. */
     answer: (_args, _answer: Answer) => {},
   },
 });
@@ -195,20 +195,12 @@ export const runMachine = base
       answerApplied: base.enqueueActions(({ event, enqueue }) => {
         assertEvent(event, 'run.command');
         const { id, type: command } = event.command;
-        enqueue({
-          type: 'record',
-          params: { type: 'command.answered', at: event.at, id, command, verdict: 'applied' },
-        });
         enqueue({ type: 'answer', params: { id, command, verdict: 'applied', at: event.at } });
       }),
       answerTooLate: base.enqueueActions(({ context, event, enqueue }) => {
         assertEvent(event, 'run.command');
         const { id, type: command } = event.command;
         const reason = context.endedAt === null ? 'already-ended' : 'run-ended';
-        enqueue({
-          type: 'record',
-          params: { type: 'command.answered', at: event.at, id, command, verdict: 'rejected', reason },
-        });
         enqueue({ type: 'answer', params: { id, command, verdict: 'rejected', reason, at: event.at } });
       }),
       recordLate: base.enqueueActions(({ context, event, enqueue }) => {

@@ -1,7 +1,122 @@
 import type { InspectionEvent } from 'xstate';
-import type { Answer, Command, JournalRecord, Owner } from '../../machines/protocol.ts';
-import { openInbox } from '../inbox/index.ts';
+import type { Answer, Command, JournalBody, JournalRecord, Owner, RejectReason, Status } from '../../machines/protocol.ts';
+import { type Bus, type Delivery, commandEnvelope, createLocalBus } from '../bus/index.ts';
+import { type Inbox, openInbox } from '../inbox/index.ts';
 import type { ResolvedPlan } from '../plan/index.ts';
-import type { RunDir } from '../record/index.ts';
+import { type RunDir, openJournal } from '../record/index.ts';
+import { now } from './kit.ts';
 import { Runtime } from './run.ts';
 import type { Machines } from './wire.ts';
+
+export interface OpenOptions {
+  plan: ResolvedPlan;
+  dir: RunDir;
+  owner: Owner;
+  env: Readonly<Record<string, string>>;
+  inspect?: (event: InspectionEvent) => void;
+  machines?: Machines;
+}
+
+/** A run with its bus and its inbox: commands from files and from the library take the same way. */
+export interface Opened {
+  runtime: Runtime;
+  /** Sends a command and resolves with its one final answer. */
+  send(command: Command): Promise<Answer>;
+  events(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<JournalRecord>;
+  watch(options?: { signal?: AbortSignal }): AsyncIterable<Status>;
+  /** Begins to take commands. */
+  listen(): void;
+}
+
+const EPOCH = 1;
+
+export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOptions): Opened {
+  const bus = createLocalBus();
+  const callers = new Map<string, (answer: Answer) => void>();
+  const journal = openJournal(dir.journal, { epoch: EPOCH, firstSeq: 1 });
+
+  const answer = (one: Answer): void => {
+    if (bus.answer(dir.id, one).type !== 'recorded') return;
+    inbox.answer(one);
+    callers.get(one.id)?.(one);
+    callers.delete(one.id);
+  };
+  const inbox: Inbox = openInbox({
+    dir,
+    deliver: (command) => void deliver(bus, dir.id, command, (refused) => inbox.answer(refused)),
+    onRefused: (one) => void bus.answer(dir.id, one),
+  });
+  const runtime = new Runtime({
+    plan,
+    dir,
+    owner,
+    epoch: EPOCH,
+    env,
+    answer,
+    closeInbox: (state) => closeInbox(inbox, state),
+    journal,
+    append: (body) => append(bus, dir.id, journal.seq, body),
+    onStatus: (status) => bus.putStatus(dir.id, status),
+    ...(inspect === undefined ? {} : { inspect }),
+    ...(machines === undefined ? {} : { machines }),
+  });
+  const attachment = bus.attach(dir.id, { journal, currentStatus: () => runtime.status() });
+  void runtime.done.then(() => attachment.end());
+
+  return {
+    runtime,
+    events: (options = {}) => bus.events(dir.id, options),
+    watch: (options = {}) => bus.watchStatus(dir.id, options),
+    listen() {
+      bus.consume(dir.id, ({ body }) => {
+        if (!runtime.command(body)) answer(rejected(body, 'already-ended'));
+      });
+    },
+    send(command) {
+      return new Promise((resolve) => {
+        callers.set(command.id, resolve);
+        void deliver(bus, dir.id, command, (refused) => {
+          callers.delete(command.id);
+          resolve(refused);
+        });
+      });
+    },
+  };
+}
+
+async function deliver(bus: Bus, run: string, command: Command, refuse: (answer: Answer) => void): Promise<void> {
+  const delivery = await bus.send(commandEnvelope(run, command, now()));
+  const refused = refusalOf(command, delivery);
+  if (refused !== null) refuse(refused);
+}
+
+/** Null: the command is on its way, or was already and has its own answer. */
+function refusalOf(command: Command, delivery: Delivery): Answer | null {
+  switch (delivery.type) {
+    case 'accepted':
+    case 'duplicate':
+      return null;
+    case 'conflict':
+      return { ...rejected(command, 'id-reused'), verdict: 'conflict' };
+    case 'refused':
+      return rejected(command, delivery.reason === 'queue-full' ? 'too-many' : 'run-ended');
+  }
+}
+
+const rejected = ({ id, type: command }: Command, reason: RejectReason): Answer => ({
+  id,
+  command,
+  verdict: 'rejected',
+  reason,
+  at: now(),
+});
+
+function append(bus: Bus, run: string, seq: number, body: JournalBody): void {
+  const appended = bus.append(run, seq, body);
+  if (appended.type !== 'appended') throw new Error(`the journal of run ${run} has another writer`);
+}
+
+async function closeInbox(inbox: Inbox, state: string): Promise<void> {
+  const closed = await inbox.close({ state });
+  if (closed.type === 'trouble') throw new Error(closed.message);
+}

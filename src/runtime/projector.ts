@@ -22,18 +22,24 @@ export function createProjector(options: {
   journal: Journal;
   file: StatusFile;
   project: (seq: number) => Status;
+  onWrite?: (status: Status) => void;
 }): Projector {
-  const { journal, file, project } = options;
+  const { journal, file, project, onWrite } = options;
   /** The last event reflected while a record is being made durable. */
   let held: number | null = null;
   const current = (): Status => project(held ?? journal.seq);
-  const schedule = createStatusSchedule({ write: () => file.write(current()) });
+  const write = (): void => {
+    const status = current();
+    file.write(status);
+    onWrite?.(status);
+  };
+  const schedule = createStatusSchedule({ write });
   return {
     current,
     touch: (urgent = false) => schedule.changed({ urgent }),
     writeNow() {
       schedule.flush();
-      file.write(current());
+      write();
       return file.flush();
     },
     hold: () => {

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import { type ActorRefFrom, type InspectionEvent, createActor } from 'xstate';
 import { type RunOutcome, type RunOutput, type Status, type StepOutput, project } from '../../machines/index.ts';
-import type { Answer, Cause, Command, Owner, RunInput, StepPlan } from '../../machines/protocol.ts';
+import type { Answer, Cause, Command, JournalBody, Owner, RunInput, StepPlan } from '../../machines/protocol.ts';
 import { summarize } from '../../machines/policy/proof.ts';
 import { createRegistry } from '../agents/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
@@ -34,6 +34,14 @@ export interface RuntimeOptions {
   /** Where the answers to commands go. */
   answer(answer: Answer): void;
   closeInbox: Closing['closeInbox'];
+  /** Default: the file in the run directory. */
+  journal?: Journal;
+  /** Default: the file in the run directory. */
+  statusFile?: StatusFile;
+  /** How an event gets into the journal. Default: straight. */
+  append?: (body: JournalBody) => void;
+  /** A status has been handed to its file. */
+  onStatus?: (status: Status) => void;
   /** Sees every actor event; must not throw. */
   inspect?: (event: InspectionEvent) => void;
   machines?: Machines;
@@ -64,13 +72,14 @@ export class Runtime {
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    this.journal = openJournal(options.dir.journal, { epoch: options.epoch, firstSeq: 1 });
-    this.#file = createStatusFile(options.dir.status);
+    this.journal = options.journal ?? openJournal(options.dir.journal, { epoch: options.epoch, firstSeq: 1 });
+    this.#file = options.statusFile ?? createStatusFile(options.dir.status);
     this.kit = this.#makeKit();
     this.projector = createProjector({
       journal: this.journal,
       file: this.#file,
       project: (seq) => project(this.#actor.getSnapshot(), { seq, updatedAt: now() }),
+      onWrite: (status) => options.onStatus?.(status),
     });
     const closing: Closing = {
       projector: this.projector,
@@ -112,12 +121,16 @@ export class Runtime {
     return this.#actor.getSnapshot();
   }
 
-  command(command: Command): void {
+  /** Hands a command to the run. False: its machines are gone, and nobody will answer. */
+  command(command: Command): boolean {
+    if (this.#crashed !== null || this.#actor.getSnapshot().status !== 'active') return false;
     this.#actor.send({ type: 'run.command', at: now(), command });
+    return true;
   }
 
   /** Ends the run for a cause from outside the machines: a signal to the runner, a fault in it. */
   end(cause: Cause): void {
+    if (this.#crashed !== null) return;
     this.#actor.send({ type: 'run.end', cause });
     if (cause.type === 'runner-crashed') this.#passOverWhenLate(cause);
   }
@@ -170,6 +183,7 @@ export class Runtime {
     const sweeper = createSweeper({ now: () => performance.now() });
     const table = new ProcessTable(sweeper);
     const { journal } = this;
+    const append = this.#options.append ?? ((body: JournalBody) => void journal.append(body));
     return {
       runId: dir.id,
       plan,
@@ -189,7 +203,7 @@ export class Runtime {
       outputs: new Outputs(),
       now,
       record: (body) => {
-        journal.append(body);
+        append(body);
         this.projector.touch(body.type.startsWith('run.') || body.type === 'step.settled');
       },
       keepProof: (kept) => keepProof(this.kit, kept),

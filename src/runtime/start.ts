@@ -47,6 +47,8 @@ export interface Run extends AsyncDisposable {
   status(): Status;
   /** The journal from number `from` (default 1) on: what was, then what comes, until the run has ended. */
   events(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<JournalRecord>;
+  /** The status now, then the newest each time it changed and you come back for more. Ends with the run. */
+  watch(options?: { signal?: AbortSignal }): AsyncIterable<Status>;
   /** Asks for an orderly stop. Answered when it has been acted on; `ended()` says when everything is gone. */
   stop(options?: { source?: string; reason?: string }): Promise<Answered>;
   /** SIGKILL to every process known, at once, without asking. The run then ends in good order. */
@@ -118,6 +120,7 @@ export async function begin(
   if (marked.type === 'trouble') throw new CoxswainError('record-failed', `run ${dir.id}: ${marked.message}`);
   const opened = openRun({ plan, dir, owner, env: definedOnly(options.env ?? process.env) });
   opened.runtime.start();
+  opened.listen();
   return runOf(opened, dir, options.signal);
 }
 
@@ -138,6 +141,7 @@ function runOf(opened: ReturnType<typeof openRun>, dir: RunDir, signal: AbortSig
     directory: dir.path,
     status: () => runtime.status(),
     events: (wanted) => opened.events(wanted),
+    watch: (wanted) => opened.watch(wanted),
     stop,
     kill: () => runtime.killNow(),
     ended: () => ended,

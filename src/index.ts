@@ -1,0 +1,17 @@
+/**
+ * coxswain as a library: start and own runs. Adds no process-level handlers, keeps no globals, prints nothing.
+ * To find, read and steer runs of other processes without loading all this, use `coxswain/client`.
+ */
+export { start, type Answered, type Run, type StartOptions } from './runtime/start.ts';
+export { startDetached, type DetachedRun } from './runtime/detach.ts';
+export { PlanInvalidError, resolveSource, type PlanSource, type SourceOptions } from './runtime/source.ts';
+export { superviseProcess } from './runtime/supervise.ts';
+export { exitCodeOf } from './runtime/exit.ts';
+export { listAgents } from './runtime/list-agents.ts';
+export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';
+
+export type { AgentReport, AgentSettings, Capabilities } from './agents/index.ts';
+export type { PlanError, PlanErrorCode, PlanInput, ResolvedPlan, ResolvedStep, TaskRequest } from './plan/index.ts';
+export type { AttemptResult, RunResult, StepOutputRef, StepResult } from './record/index.ts';
+export { describeCause, describeProof } from './record/index.ts';
+export type * from '../machines/protocol.ts';
