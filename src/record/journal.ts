@@ -41,6 +41,8 @@ export interface JournalOptions {
 export interface Journal {
   /** Number of the last record appended. */
   readonly seq: number;
+  /** Number of the oldest record in memory; `seq + 1` when there is none. */
+  readonly oldestInMemory: number;
   append(body: JournalBody): JournalRecord;
   /** Writes now what waits. Used before something is started that the journal must know of. */
   flush(): Written;
@@ -102,6 +104,10 @@ class FileJournal implements Journal {
 
   get seq(): number {
     return this.#seq;
+  }
+
+  get oldestInMemory(): number {
+    return this.#seq - this.#recent.length + 1;
   }
 
   append(body: JournalBody): JournalRecord {
