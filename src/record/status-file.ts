@@ -17,97 +17,123 @@ export interface StatusFileOptions extends WriteOptions {
  */
 export interface StatusFile {
   write(status: Status): void;
-  /** Settles when what was handed over is in its file, or when trying it now has failed. */
+  /** Settles when what was handed over before, or something newer, is in the file, or when trying it now has failed. */
   flush(): Promise<Written>;
   /** `flush`, then no more retries and no more writes. */
   close(): Promise<Written>;
 }
 
+export function createStatusFile(path: string, options: StatusFileOptions = {}): StatusFile {
+  return new CoalescingFile(path, options);
+}
+
 const retryMostMs = 60_000;
 
-export function createStatusFile(path: string, options: StatusFileOptions = {}): StatusFile {
-  const firstRetryMs = options.retryMs ?? 1000;
-  let waiting: Status | null = null;
-  let writing: Promise<Written> | null = null;
-  let trouble: Trouble | null = null;
-  let retry: NodeJS.Timeout | null = null;
-  let retryMs = firstRetryMs;
-  let closed = false;
+class CoalescingFile implements StatusFile {
+  readonly #path: string;
+  readonly #options: StatusFileOptions;
+  /** Counts what was handed over; the newest that waits has this number. */
+  #handed = 0;
+  #waiting: Status | null = null;
+  #writing = false;
+  #flushes: { upTo: number; settle: (outcome: Written) => void }[] = [];
+  #trouble: Trouble | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #retryMs: number;
+  #closed = false;
 
-  function begin(): Promise<Written> {
-    stopRetry();
-    writing ??= drain().finally(() => {
-      writing = null;
-    });
-    return writing;
+  constructor(path: string, options: StatusFileOptions) {
+    this.#path = path;
+    this.#options = options;
+    this.#retryMs = this.#firstRetryMs;
   }
 
-  async function drain(): Promise<Written> {
-    while (waiting !== null) {
-      const status = waiting;
-      waiting = null;
-      const outcome = await attempt(status);
-      if (outcome.type === 'trouble') {
-        // A newer one may have come meanwhile.
-        waiting ??= status;
-        failed(outcome);
-        return outcome;
-      }
-      restored();
+  get #firstRetryMs(): number {
+    return this.#options.retryMs ?? 1000;
+  }
+
+  write(status: Status): void {
+    if (this.#closed) return;
+    this.#handed += 1;
+    this.#waiting = status;
+    // While there is trouble the retry timer sets the pace.
+    if (this.#retry === null) void this.#drain();
+  }
+
+  async flush(): Promise<Written> {
+    if (this.#waiting === null && !this.#writing) return written;
+    const done = new Promise<Written>((settle) => this.#flushes.push({ upTo: this.#handed, settle }));
+    void this.#drain();
+    return done;
+  }
+
+  async close(): Promise<Written> {
+    this.#closed = true;
+    const outcome = await this.flush();
+    this.#stopRetry();
+    return outcome;
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#writing) return;
+    this.#stopRetry();
+    this.#writing = true;
+    while (this.#waiting !== null) {
+      const status = this.#waiting;
+      const number = this.#handed;
+      this.#waiting = null;
+      const outcome = await this.#attempt(status);
+      if (outcome.type === 'ok') this.#succeeded();
+      else this.#failed(outcome, status);
+      this.#settle(number, outcome);
+      // Whoever flushes something newer has a right to a try of their own.
+      if (outcome.type === 'trouble' && this.#flushes.length === 0) break;
     }
-    return written;
+    this.#writing = false;
+    if (this.#waiting !== null) this.#retryLater();
   }
 
-  async function attempt(status: Status): Promise<Written> {
+  async #attempt(status: Status): Promise<Written> {
     try {
-      return await writeText(path, `${JSON.stringify(status)}\n`, options);
+      return await writeText(this.#path, `${JSON.stringify(status)}\n`, this.#options);
     } catch (error) {
       return troubleOf(error);
     }
   }
 
-  function failed(outcome: Trouble): void {
-    const known = trouble?.code === outcome.code;
-    trouble = outcome;
-    if (!closed) {
-      retry = setTimeout(() => void begin(), retryMs);
-      retry.unref();
-      retryMs = Math.min(retryMs * 2, retryMostMs);
-    }
-    if (!known) options.onTrouble?.(outcome);
+  #succeeded(): void {
+    this.#retryMs = this.#firstRetryMs;
+    if (this.#trouble === null) return;
+    this.#trouble = null;
+    this.#options.onRestored?.();
   }
 
-  function restored(): void {
-    retryMs = firstRetryMs;
-    if (trouble === null) return;
-    trouble = null;
-    options.onRestored?.();
+  #failed(trouble: Trouble, status: Status): void {
+    // A newer one may have come meanwhile.
+    this.#waiting ??= status;
+    const known = this.#trouble?.code === trouble.code;
+    this.#trouble = trouble;
+    if (!known) this.#options.onTrouble?.(trouble);
   }
 
-  function stopRetry(): void {
-    if (retry !== null) clearTimeout(retry);
-    retry = null;
+  #settle(number: number, outcome: Written): void {
+    const due = this.#flushes.filter((flush) => flush.upTo <= number);
+    this.#flushes = this.#flushes.filter((flush) => flush.upTo > number);
+    for (const { settle } of due) settle(outcome);
   }
 
-  async function flush(): Promise<Written> {
-    // What is being written now may be older than what waits, and its failure puts it back.
-    if (writing !== null) await writing;
-    return waiting === null ? written : begin();
+  #retryLater(): void {
+    if (this.#closed || this.#retry !== null) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = null;
+      void this.#drain();
+    }, this.#retryMs);
+    this.#retry.unref();
+    this.#retryMs = Math.min(this.#retryMs * 2, retryMostMs);
   }
 
-  return {
-    write(status) {
-      if (closed) return;
-      waiting = status;
-      // While there is trouble the retry timer sets the pace.
-      if (retry === null) void begin();
-    },
-    flush,
-    async close() {
-      closed = true;
-      const outcome = await flush();
-      stopRetry();
-      return outcome;
-    },
-  };
+  #stopRetry(): void {
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    this.#retry = null;
+  }
 }

@@ -172,4 +172,5 @@ export const rejectReason = z.enum([
   'not-a-file',
   'unsupported',
   'id-reused',
+  'too-many',
 ]) satisfies z.ZodType<RejectReason>;
