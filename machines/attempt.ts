@@ -286,6 +286,8 @@ export const attemptMachine = base
         },
         on: {
           'termination.released': { actions: 'release' },
+          // It has dropped its work, as it was asked to: now it can exit by itself, sooner than by a signal.
+          'child.ended': { actions: ['noteEnd', 'finish'] },
           'child.exited': { actions: ['noteExit', 'recordExited'] },
           'child.drained': { actions: 'noteDrained' },
         },

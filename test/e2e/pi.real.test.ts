@@ -1,0 +1,141 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fold, stable } from '../../machines/index.ts';
+import type { JournalRecord, Status } from '../../machines/protocol.ts';
+import { type PlanInput, type Run, start } from '../../src/index.ts';
+import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { PI_CLI, type PiHome, makePiHome } from '../support/pi-home.ts';
+
+/** The real pi, driven by plans against a scripted model: no key, no network. */
+const SCENARIOS = {
+  scout: [{ text: 'billing.ts and invoice.ts' }],
+  echo: [{ text: 'I was asked: {{lastUser}}' }],
+  tool: [
+    { text: 'Running.', tools: [{ name: 'bash', arguments: { command: 'echo from-the-tool' } }] },
+    { text: 'The tool said {{lastToolResult}}' },
+  ],
+  bad: [{ error: { status: 400, message: 'Bad request (scripted)', type: 'invalid_request_error' } }],
+  long: [{ text: 'Waiting.', tools: [{ name: 'bash', arguments: { command: 'exec sleep 600' } }] }],
+};
+
+let server: ModelServer;
+let home: PiHome;
+let root: string;
+
+beforeAll(async () => {
+  server = await startModelServer(SCENARIOS);
+  home = await makePiHome({ url: server.url, models: Object.keys(SCENARIOS) });
+  root = mkdtempSync(join(tmpdir(), 'coxswain-e2e-'));
+});
+afterAll(async () => {
+  await server.close();
+  await home.remove();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const startPi = (steps: PlanInput['steps']): Promise<Run> =>
+  start(
+    { plan: { version: 1, cwd: home.work, defaults: { agent: 'pi' }, steps } },
+    { root, env: { ...home.env, COXSWAIN_AGENT_PI: PI_CLI } },
+  );
+
+function recordsOf(run: Run): JournalRecord[] {
+  const text = readFileSync(join(run.directory, 'events.jsonl'), 'utf8');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as JournalRecord);
+}
+
+function expectTruth(run: Run): void {
+  const status = JSON.parse(readFileSync(join(run.directory, 'status.json'), 'utf8')) as Status;
+  const records = recordsOf(run);
+  expect(fold(records.filter((record) => record.seq <= status.seq))).toEqual(stable(status));
+  expect(stable(run.status())).toEqual(fold(records));
+}
+
+test('a plan of one step: the answer is the output, the usage is counted, nothing is left', async () => {
+  const run = await startPi([{ id: 'ask', task: 'List the modules.', model: 'fake/scout' }]);
+  const { outcome } = await run.ended();
+  expect(outcome.state).toBe('completed');
+  const result = await run.result();
+  expect(result.steps[0]).toMatchObject({
+    state: 'completed',
+    output: { text: 'billing.ts and invoice.ts' },
+    outputState: 'present',
+    attempts: [{ n: 1, outcome: 'completed', exit: 0, proof: { verdict: 'gone', level: 'searched', leftovers: 0 } }],
+  });
+  expect(result.usage).toMatchObject({ input: 100, output: 10, turns: 1 });
+  expect(result.usage.costUsd).toBeGreaterThan(0);
+  expectTruth(run);
+});
+
+test('a chain of two steps: the second task contains the answer of the first', async () => {
+  const run = await startPi([
+    { id: 'scout', task: 'List the modules.', model: 'fake/scout' },
+    { id: 'review', task: 'Review these: {{ steps.scout.output }}', model: 'fake/echo' },
+  ]);
+  expect((await run.ended()).outcome.state).toBe('completed');
+  expect(server.requests.at(-1)?.lastUser).toBe('Review these: billing.ts and invoice.ts');
+  const result = await run.result();
+  expect(result.steps[1]?.output).toEqual({ text: 'I was asked: Review these: billing.ts and invoice.ts' });
+  expectTruth(run);
+});
+
+test('a model error, at which pi exits 0, makes the step failed with a typed reason', async () => {
+  const run = await startPi([
+    { id: 'ask', task: 'Try this.', model: 'fake/bad' },
+    { id: 'after', task: 'Never asked.', model: 'fake/echo' },
+  ]);
+  const { outcome } = await run.ended();
+  expect(outcome).toMatchObject({ state: 'failed', cause: { type: 'failure', reason: 'model-error' }, partial: false });
+  const [asked, after] = (await run.result()).steps;
+  expect(asked).toMatchObject({ state: 'failed', error: { code: 'model-error' }, output: null });
+  expect(asked?.attempts[0]).toMatchObject({ exit: 0, class: 'model-error' });
+  expect(after).toMatchObject({ state: 'skipped', cause: { type: 'dependency', step: 'ask' }, attempts: [] });
+  expectTruth(run);
+});
+
+test('in the one-shot mode a tool call is made and the task goes by stdin', async () => {
+  const run = await start(
+    {
+      plan: {
+        version: 1,
+        cwd: home.work,
+        agents: { once: { adapter: 'pi', mode: 'json' } },
+        steps: [{ id: 'ask', agent: 'once', task: 'Use the tool.', model: 'fake/tool' }],
+      },
+    },
+    { root, env: { ...home.env, COXSWAIN_AGENT_PI: PI_CLI } },
+  );
+  expect((await run.ended()).outcome.state).toBe('completed');
+  expect((await run.result()).steps[0]?.output).toEqual({ text: 'The tool said from-the-tool' });
+  expectTruth(run);
+});
+
+test('stopped while a tool sleeps: pi is asked first, and its tool, a session of its own, is gone too', async () => {
+  const run = await startPi([{ id: 'ask', task: 'SENTINEL-task: sleep.', model: 'fake/long' }]);
+  for await (const status of run.watch()) if (status.steps[0]?.tool?.name === 'bash') break;
+  expect(await run.stop({ source: 'test' })).toMatchObject({ verdict: 'applied' });
+  const { outcome } = await run.ended();
+  expect(outcome).toMatchObject({ state: 'stopped', cause: { type: 'stop', source: 'test' } });
+  const [step] = (await run.result()).steps;
+  expect(step?.attempts[0]?.proof).toMatchObject({ verdict: 'gone', level: 'searched', survivors: 0 });
+  expectTruth(run);
+});
+
+test('the task is in the plan and the raw streams, and nowhere else in any run directory', () => {
+  const kept = /^(?:plan\.json|attempts\/[^/]+\/\d+\/stdout\.jsonl)$/;
+  const found: string[] = [];
+  for (const entry of readdirSync(join(root, 'runs'), { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    if (readFileSync(path, 'utf8').includes('SENTINEL-task')) {
+      found.push(path.slice(join(root, 'runs').length + 1).replace(/^[^/]+\//, ''));
+    }
+  }
+  expect(found).toContain('plan.json');
+  expect(found.filter((path) => !kept.test(path))).toEqual([]);
+});
