@@ -71,7 +71,10 @@ export interface Bus {
    */
   events(run: string, options?: TailOptions): AsyncIterable<JournalRecord>;
 
-  /** Records the final verdict on a command, once. */
+  /**
+   * Records the final verdict on a command, once. A `conflict` is the verdict on a repeat with other content: it does
+   * not count as that of the command which had the id first.
+   */
   answer(run: string, answer: Answer): Recorded;
   /** Final verdicts, from the log: as `events`. Text for people (`detail`) is not in the log. */
   answers(run: string, options?: TailOptions): AsyncIterable<Answer>;

@@ -43,7 +43,7 @@ class Attached {
     this.parts = parts;
     // Whoever appends, and whether through the bus or not: readers hear of it.
     this.#stop = parts.journal.onAppend((record) => {
-      if (record.type === 'command.answered') this.answered.add(record.id, true);
+      if (record.type === 'command.answered' && record.verdict !== 'conflict') this.answered.add(record.id, true);
       this.changed.wake();
     });
   }
@@ -107,7 +107,8 @@ class InProcessBus implements LocalBus {
   answer(run: string, answer: Answer): Recorded {
     const attached = this.#runs.get(run);
     if (attached === undefined) return { type: 'no-run' };
-    if (attached.answered.get(answer.id) === true) return { type: 'already' };
+    // A conflict answers a repeat; the command whose id it took has a verdict of its own.
+    if (answer.verdict !== 'conflict' && attached.answered.get(answer.id) === true) return { type: 'already' };
     const { at, id, command, verdict, reason } = answer;
     const body: JournalBody = { type: 'command.answered', at, id, command, verdict, ...(reason && { reason }) };
     return { type: 'recorded', record: attached.parts.journal.append(body) };

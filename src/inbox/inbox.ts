@@ -10,9 +10,12 @@ import { type InboxWarning, Watching } from './watching.ts';
 
 export interface InboxOptions {
   dir: ControlPaths;
-  /** Takes a command; called once an id, stops first. May call `answer` at once. Must not throw. */
+  /** Takes a command; called once an id, stops first, never within `openInbox`. May call `answer` at once. Must not throw. */
   deliver: (command: Command, meta: { file: string; sha256: string }) => void;
-  /** A command was answered here, without being delivered: for the journal. */
+  /**
+   * A command was answered here, without being delivered: for the journal. A `conflict` answers the repeat, and the
+   * command that had the id before still gets its own verdict.
+   */
   onRefused?: (answer: Answer) => void;
   onWarning?: (warning: InboxWarning) => void;
   /** @default the wall clock */

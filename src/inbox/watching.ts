@@ -34,7 +34,8 @@ export class Watching {
 
   constructor(options: WatchingOptions) {
     this.#options = options;
-    this.#tick();
+    // Nothing is called back from here: whoever opens has its own things to finish first.
+    this.#scheduled = setImmediate(() => this.#tick());
   }
 
   get mode(): 'native' | 'polling' {
@@ -58,6 +59,7 @@ export class Watching {
   }
 
   #tick(): void {
+    if (this.#closed) return;
     this.#follow();
     const { safetyMs = 2000, pollMs = 250 } = this.#options;
     this.#arm(this.#polling || this.#missing ? pollMs : safetyMs);

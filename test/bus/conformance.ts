@@ -192,6 +192,16 @@ export function busConformance(name: string, factory: () => Promise<BusRig>): vo
   });
 
   describe(`${name}: verdicts`, () => {
+    test('a conflict takes nothing from the command that had the id first', async () => {
+      const { bus, open } = await factory();
+      await open('r1');
+      const conflict = verdict('a', { verdict: 'conflict', reason: 'id-reused' });
+      expect(bus.answer('r1', conflict).type).toBe('recorded');
+      expect(bus.answer('r1', verdict('a')).type).toBe('recorded');
+      expect(bus.answer('r1', conflict).type).toBe('recorded');
+      expect(bus.answer('r1', verdict('a'))).toEqual({ type: 'already' });
+    });
+
     test('are final, one a command, and found in the log', async () => {
       const { bus, open } = await factory();
       const run = await open('r1');

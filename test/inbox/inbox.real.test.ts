@@ -39,6 +39,8 @@ describe('a stop', () => {
     const dir = freshDir();
     drop(dir, '1.json', stop('s1'));
     const rig = openRig({ watch: deaf, safetyMs: 20 }, dir);
+    // Not from within the opening: its caller is not ready yet.
+    expect(rig.delivered).toEqual([]);
     await until(() => rig.delivered.length === 1, 'the first');
     drop(dir, '2.json', stop('s2'));
     await until(() => rig.delivered.length === 2, 'the second');
@@ -198,6 +200,7 @@ describe('a watcher that fails', () => {
       return { close: () => Promise.resolve() };
     };
     const rig = openRig({ watch, pollMs: 20, safetyMs: 60_000 });
+    await until(() => failing.length === 1 || rig.inbox.mode === 'polling', 'it has begun to watch');
     for (const fail of failing) {
       fail(new Error('ENOSPC: no more watches'));
       fail(new Error('again'));
