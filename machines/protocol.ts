@@ -13,12 +13,62 @@ export interface StepPlan {
   id: StepId;
   /** Name of the agent; `command` for `run:` steps. */
   agent: string;
-  model: string | null;
+  /** Candidates in order; empty is the agent's own default. */
+  models: string[];
   /** Steps that must have completed first, in plan order. */
   needs: StepId[];
-  /** Limit for the whole step in milliseconds; null is none. */
+  /** Limit for the whole step, its retries and waits included, in milliseconds; null is none. */
   timeoutMs: number | null;
+  limits: AttemptLimits;
+  retry: RetryPlan;
+  /** What happens to processes that an attempt leaves behind when it exits by itself. */
+  leftovers: 'end' | 'keep' | 'fail';
 }
+
+/** Limits of one attempt, in milliseconds; null is none. */
+export interface AttemptLimits {
+  attemptMs: number | null;
+  /** Until the first byte of output. */
+  firstOutputMs: number | null;
+  /** Without progress (not: without bytes), while no tool is open. */
+  stall: { afterMs: number; action: 'notice' | 'interrupt' | 'stop' | 'retry' } | null;
+  /** For a single tool call. */
+  toolMs: number | null;
+}
+
+export interface RetryPlan {
+  /** How many attempts may fail at the task itself, the first included; 1 is no retry. */
+  attempts: number;
+  /** Waits between those. */
+  backoff: { firstMs: number; factor: number; mostMs: number };
+  /** Waits after a start that showed no sign of activity; one more try each. */
+  startupMs: number[];
+  /** Waits for the model on the last candidate; one more try each. */
+  modelMs: number[];
+  /** A model that asks for a longer wait than this is not waited for. */
+  mostWaitMs: number;
+  /** Try again even after a tool that may have changed something. */
+  afterSideEffects: boolean;
+  /** Try again even if nobody can say that the attempt's processes are gone. */
+  unproven: boolean;
+  /** Rules of the plan's own; the first that matches names the class. */
+  rules: FailureRule[];
+}
+
+/** Names the class of a failure by its code or by what its message says. */
+export interface FailureRule {
+  /** Matches this code. */
+  code?: FailureCode;
+  /** Matches a message that contains this, without regard to case. */
+  text?: string;
+  as: FailureClass;
+}
+
+/**
+ * What is done about a failure: `model`: the next candidate, or a wait on the last; `next-model`: the next candidate
+ * only; `task`: as often as the plan says; `never`: nothing.
+ */
+export type FailureClass = 'startup' | 'model' | 'next-model' | 'task' | 'never';
 
 export interface RunLimits {
   /** Steps that hold a slot at one time, 1 to 64. */
@@ -46,6 +96,8 @@ export type Cause =
   | { type: 'run-deadline'; at: Instant; limitMs: number }
   | { type: 'step-limit'; at: Instant; limitMs: number }
   | { type: 'attempt-limit'; at: Instant; limitMs: number }
+  | { type: 'first-output-limit'; at: Instant; limitMs: number }
+  | { type: 'stall-limit'; at: Instant; limitMs: number; action: 'stop' | 'retry' }
   | { type: 'tool-limit'; at: Instant; limitMs: number; tool: string }
   | { type: 'budget'; at: Instant; budget: 'turns' | 'tools' | 'usage' }
   | { type: 'protocol-error'; at: Instant; reason: string }
@@ -75,6 +127,8 @@ export type FailureCode =
   // what the agent said
   | 'model-error'
   | 'rate-limited'
+  | 'model-unavailable'
+  | 'tool-unavailable'
   | 'auth'
   | 'context-overflow'
   | 'model-timeout'
@@ -83,6 +137,7 @@ export type FailureCode =
   | 'protocol'
   // around it
   | 'template'
+  | 'leftovers'
   | 'unproven'
   | 'runner-start';
 
@@ -116,6 +171,8 @@ export interface Member {
   /** How it was found. */
   by: 'leader' | 'group' | 'token';
   command: string;
+  /** Registered by the child as one that outlives it. */
+  declared?: boolean;
 }
 
 export interface SentSignal {
@@ -136,6 +193,8 @@ export interface Proof {
   members: Member[];
   /** Who was found after the leader had gone and was ended by us. */
   leftovers: Member[];
+  /** Who was found and stays, because the plan or the child's own declaration says so. */
+  kept: Member[];
   signals: SentSignal[];
   /** Why it is unknown. */
   reason?: string;
@@ -167,7 +226,8 @@ export type ChildEvent =
   | { type: 'child.unstarted'; at: Instant; failure: Failure }
   /** Bytes or records came; coalesced to at most ten a second. `progress`: more than noise. */
   | { type: 'child.active'; at: Instant; progress: boolean }
-  | { type: 'child.tool'; at: Instant; tool: { id: string; name: string } | null }
+  /** The tool that is open now; `mayChange`: one was opened that may change something outside the agent. */
+  | { type: 'child.tool'; at: Instant; tool: { id: string; name: string } | null; mayChange: boolean }
   /** The running total of this attempt. */
   | { type: 'child.usage'; at: Instant; usage: Usage }
   | { type: 'child.session'; at: Instant; session: string }
@@ -183,7 +243,10 @@ export type ChildEvent =
   | { type: 'child.drained'; at: Instant; how: 'closed' | 'quiet' | 'limit'; end: AgentEnd };
 
 /** What an attempt tells its child port. */
-export type ChildCommand = { type: 'child.finish' };
+export type ChildCommand =
+  | { type: 'child.finish' }
+  /** There is so much time left; an agent that can be told is told to come to an end. */
+  | { type: 'child.wrap-up'; leftMs: number };
 
 export interface AttemptInput {
   step: StepId;
@@ -192,6 +255,12 @@ export interface AttemptInput {
   agent: string;
   model: string | null;
   ladder: StopRung[];
+  limits: AttemptLimits;
+  leftovers: StepPlan['leftovers'];
+  /** How the task reaches the child; `file` after it was killed with the task among its arguments. */
+  delivery: 'auto' | 'file';
+  /** The earliest end that is known now: of the run, of the step. Passed to the child. */
+  deadlineAt: Instant | null;
   at: Instant;
 }
 
@@ -203,6 +272,11 @@ export interface AttemptOutput {
   exit: Exit | null;
   /** The work was done but the process had to be ended by us. */
   forcedExit: boolean;
+  /** Any sign of life: a byte of output, a tool, a turn. */
+  active: boolean;
+  /** A tool was opened that may have changed something. */
+  sideEffects: boolean;
+  startedAt: Instant | null;
   usage: Usage;
   session: string | null;
   model: string | null;
@@ -222,6 +296,7 @@ export interface TerminationInput {
   /** `leftovers`: the leader has gone by itself, look first. `stop`: climb the ladder first. */
   why: 'leftovers' | 'stop';
   ladder: StopRung[];
+  leftovers: StepPlan['leftovers'];
   at: Instant;
 }
 
@@ -236,7 +311,8 @@ export type TreeEvent =
   | { type: 'tree.refused'; at: Instant; rung: StopRung['do'] }
   /** The leader was reaped and nobody but zombies is left in its group. */
   | { type: 'tree.emptied'; at: Instant }
-  | { type: 'tree.looked'; at: Instant; members: Member[]; level: ProofLevel }
+  /** `search` tells one search from another: two attempts can share one, two looks must not. */
+  | { type: 'tree.looked'; at: Instant; members: Member[]; level: ProofLevel; search: number }
   | { type: 'tree.blind'; at: Instant; reason: string; level: ProofLevel };
 
 /* ------------------------------------------------------------------ step */
@@ -245,6 +321,39 @@ export interface StepInput {
   plan: StepPlan;
   /** Number of the first attempt: 1, or one more than the last of an earlier epoch. */
   firstAttempt: number;
+  /** Of the run. */
+  deadlineAt: Instant | null;
+  /** Models that failed a moment ago, and until when they are left alone. */
+  cooling: Cooling;
+  /** For the jitter of waits: a machine draws no lots. */
+  seed: number;
+  at: Instant;
+}
+
+export type Cooling = Record<string, Instant>;
+
+/** What a run tells its steps besides `end`. */
+export type StepNotice =
+  | { type: 'deadline.moved'; at: Instant; deadlineAt: Instant | null }
+  | { type: 'step.extend'; at: Instant; limitMs: number }
+  | { type: 'models.cooling'; cooling: Cooling };
+
+/** What a step tells its run on the way. */
+export type StepNews =
+  | { type: 'step.released'; step: StepId }
+  | { type: 'model.failed'; model: string; until: Instant };
+
+/** What an attempt's activity tells it. */
+export type ActivityNews =
+  | { type: 'limit.reached'; cause: Cause }
+  | { type: 'activity.changed'; at: Instant; state: Activity };
+export type Activity = 'fresh' | 'quiet' | 'stalled';
+export type ActivityEvent =
+  | { type: 'heard'; at: Instant; progress: boolean }
+  | { type: 'tool.opened'; at: Instant; name: string }
+  | { type: 'tool.closed'; at: Instant };
+export interface ActivityInput {
+  limits: AttemptLimits;
   at: Instant;
 }
 
@@ -283,6 +392,7 @@ export interface RunInput {
   limits: RunLimits;
   labels: Record<string, string>;
   owner: Owner;
+  seed: number;
 }
 
 /** A command that was read from the inbox or came through the library. */
@@ -324,8 +434,11 @@ export type RunEvent =
   /** A signal to the runner, or a fault outside the machines. */
   | { type: 'run.end'; cause: Cause }
   | { type: 'deadline.reached'; at: Instant }
-  /** A step's slot is free although its proof is still being made. */
-  | { type: 'step.released'; step: StepId };
+  /** A new deadline: of the run, or of one of its steps (`limitMs` from now). */
+  | { type: 'run.extend'; at: Instant; step?: StepId; deadlineAt: Instant; limitMs: number }
+  /** The wall clock was set: it is `byMs` from where the monotonic clock says it should be. */
+  | { type: 'clock.jumped'; at: Instant; byMs: number }
+  | StepNews;
 
 export type RunState = 'queued' | 'running' | 'stopping' | 'finalizing' | 'completed' | 'failed' | 'stopped' | 'paused';
 
@@ -373,6 +486,9 @@ export type JournalBody =
       deadlineAt: Instant | null;
     }
   | { type: 'run.stopping'; at: Instant; cause: Cause }
+  | { type: 'run.deadline-moved'; at: Instant; from: Instant | null; to: Instant }
+  | { type: 'clock.jumped'; at: Instant; byMs: number }
+  | { type: 'step.extended'; at: Instant; step: StepId; limitMs: number }
   | { type: 'run.finalizing'; at: Instant }
   | { type: 'run.settled'; at: Instant; state: RunOutcome['state']; cause: Cause; partial: boolean }
   | { type: 'run.completed'; at: Instant }
@@ -385,6 +501,18 @@ export type JournalBody =
       cause: Cause;
       error?: Failure;
     }
+  | {
+      type: 'step.backing-off';
+      at: Instant;
+      step: StepId;
+      /** The attempt that failed. */
+      attempt: number;
+      class: FailureClass;
+      delayMs: number;
+      model: string | null;
+      note: string;
+    }
+  | { type: 'activity.changed'; at: Instant; step: StepId; attempt: number; state: Activity }
   | { type: 'attempt.launching'; at: Instant; step: StepId; attempt: number; token: string; agent: string }
   | {
       type: 'attempt.started';
@@ -434,11 +562,12 @@ export interface ProofSummary {
   verdict: Verdict;
   level: ProofLevel;
   leftovers: number;
+  kept: number;
   survivors: number;
   reason?: string;
 }
 
-export type StepState = 'pending' | 'preparing' | 'running' | StepOutcome;
+export type StepState = 'pending' | 'preparing' | 'running' | 'backing-off' | StepOutcome;
 
 export interface StepStatus {
   id: StepId;
@@ -450,6 +579,8 @@ export interface StepStatus {
   attempt: number;
   model?: string;
   pid?: number;
+  /** Only while it runs. */
+  activity?: Activity;
   lastActivityAt?: Instant;
   lastProgressAt?: Instant;
   tool?: OpenTool;
@@ -459,6 +590,17 @@ export interface StepStatus {
   error?: Failure;
   forcedExit?: boolean;
   proof?: ProofSummary;
+  /** The attempts so far, their models and what became of them; at most the last 20. */
+  attempts?: AttemptStatus[];
+}
+
+export interface AttemptStatus {
+  n: number;
+  model: string | null;
+  outcome: AttemptOutput['outcome'];
+  class: FailureCode | null;
+  /** Why another attempt was made after it. */
+  note?: string;
 }
 
 export interface Status {
