@@ -324,6 +324,9 @@ export type RunEvent =
   /** A signal to the runner, or a fault outside the machines. */
   | { type: 'run.end'; cause: Cause }
   | { type: 'deadline.reached'; at: Instant }
+  /** The journal cannot be written; its lines wait. */
+  | { type: 'record.degraded' }
+  | { type: 'record.restored' }
   /** A step's slot is free although its proof is still being made. */
   | { type: 'step.released'; step: StepId };
 

@@ -80,6 +80,8 @@ function causeIn(event: Event, limitMs: number | null): Cause | null {
       return { type: 'stop', at: event.at, source, command: id };
     }
     case 'run.begin':
+    case 'record.degraded':
+    case 'record.restored':
     case 'step.released':
     case 'finalize.settled':
     case 'finalize.degraded':
@@ -244,6 +246,10 @@ export const runMachine = base
       degraded: false,
     }),
     initial: 'queued',
+    on: {
+      'record.degraded': { actions: 'noteDegraded' },
+      'record.restored': { actions: 'noteRestored' },
+    },
     states: {
       queued: {
         on: {
