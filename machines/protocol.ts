@@ -438,6 +438,10 @@ export type RunEvent =
   | { type: 'run.extend'; at: Instant; step?: StepId; deadlineAt: Instant; limitMs: number }
   /** The wall clock was set: it is `byMs` from where the monotonic clock says it should be. */
   | { type: 'clock.jumped'; at: Instant; byMs: number }
+  /** The journal cannot be written; its lines wait. */
+  | { type: 'record.degraded' }
+  | { type: 'record.restored' }
+  /** A step's slot is free although its proof is still being made; a model failed. */
   | StepNews;
 
 export type RunState = 'queued' | 'running' | 'stopping' | 'finalizing' | 'completed' | 'failed' | 'stopped' | 'paused';

@@ -1,7 +1,7 @@
 import { type DoneActorEvent, assertEvent, setup } from 'xstate';
 import { outcomeOfWaiting, outranks } from './policy/cause.ts';
 import { outcomeOfRun } from './policy/outcome.ts';
-import { schedule } from './policy/schedule.ts';
+import { planOf, schedule } from './policy/schedule.ts';
 import { port } from './port.ts';
 import type {
   Answer,
@@ -80,6 +80,8 @@ function causeIn(event: Event, limitMs: number | null): Cause | null {
       return { type: 'stop', at: event.at, source, command: id };
     }
     case 'run.begin':
+    case 'record.degraded':
+    case 'record.restored':
     case 'step.released':
     case 'finalize.settled':
     case 'finalize.degraded':
@@ -130,8 +132,7 @@ export const runMachine = base
       startSteps: base.enqueueActions(({ context, enqueue }) => {
         const { at, waiting, live, released, settled, steps, limits } = context;
         const { concurrency } = limits;
-        const outcomes = new Map(settled.map((one) => [one.step, one.outcome]));
-        const next = schedule({ plan: steps, waiting, live, released, outcomes, concurrency });
+        const next = schedule({ plan: steps, waiting, live, released, settled, concurrency });
         if (next.start.length === 0 && next.skip.length === 0) return;
         const skipped = next.skip.map(({ step, because }) =>
           neverStarted(step, { type: 'dependency', at, step: because }),
@@ -144,7 +145,7 @@ export const runMachine = base
         });
         for (const one of skipped) enqueue({ type: 'record', params: settledRecord(one) });
         for (const id of next.start) {
-          const plan = steps.find((one) => one.id === id);
+          const plan = planOf(steps, id);
           if (plan !== undefined) {
             enqueue.spawnChild('step', { id: stepActor(id), input: { plan, firstAttempt: 1, at } });
           }
@@ -244,6 +245,10 @@ export const runMachine = base
       degraded: false,
     }),
     initial: 'queued',
+    on: {
+      'record.degraded': { actions: 'noteDegraded' },
+      'record.restored': { actions: 'noteRestored' },
+    },
     states: {
       queued: {
         on: {

@@ -19,3 +19,7 @@ export const MAX_ROUNDS = 6;
 export const RETRY_FIRST = 250;
 export const RETRY_MAX = 8_000;
 export const RETRY_TOTAL = 60_000;
+/** Without progress for so long an attempt is called quiet (reference: idle attention after 60,000). */
+export const QUIET_AFTER = 60_000;
+/** An agent that can be told is told to come to an end: so long before it, but not in the first half of the time. */
+export const WRAP_UP = 60_000;

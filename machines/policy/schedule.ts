@@ -13,8 +13,7 @@ export interface Scheduling {
   live: readonly StepId[];
   /** Live steps whose slot is free already: their process has gone, the proof is still being made. */
   released: readonly StepId[];
-  /** Of the settled steps. */
-  outcomes: ReadonlyMap<StepId, StepOutcome>;
+  settled: readonly { readonly step: StepId; readonly outcome: StepOutcome }[];
   concurrency: number;
 }
 
@@ -33,34 +32,62 @@ export const freeSlots = (s: Scheduling): number =>
  * A skip skips its dependents too: one call finds them all, since needs point backwards or are found in rounds.
  */
 export function schedule(s: Scheduling): { start: StepId[]; skip: Skip[] } {
-  const needs = new Map(s.plan.map((step) => [step.id, step.needs]));
-  const skip = skipped(s, needs);
+  const look = lookIn(s);
+  const skip = skipped(s, look);
   const skippedIds = new Set(skip.map((one) => one.step));
   const start: StepId[] = [];
   let slots = freeSlots(s);
   for (const id of s.waiting) {
     if (slots === 0) break;
     if (skippedIds.has(id)) continue;
-    if (!(needs.get(id) ?? []).every((need) => s.outcomes.get(need) === 'completed')) continue;
+    if (!look.needs(id).every((need) => look.outcome(need) === 'completed')) continue;
     start.push(id);
     slots -= 1;
   }
   return { start, skip };
 }
 
-function skipped(s: Scheduling, needs: ReadonlyMap<StepId, readonly StepId[]>): Skip[] {
-  const found = new Map<StepId, Skip>();
-  const failed = (need: StepId): boolean => {
-    const outcome = s.outcomes.get(need);
-    return found.has(need) || (outcome !== undefined && outcome !== 'completed' && outcome !== 'paused');
+const byId = new WeakMap<readonly StepPlan[], ReadonlyMap<StepId, StepPlan>>();
+
+/** A step of a plan by its id. Plans do not change, so each is indexed once. */
+export function planOf(plan: readonly StepPlan[], id: StepId): StepPlan | undefined {
+  let index = byId.get(plan);
+  if (index === undefined) {
+    index = new Map(plan.map((step) => [step.id, step]));
+    byId.set(plan, index);
+  }
+  return index.get(id);
+}
+
+interface Look {
+  needs(id: StepId): readonly StepId[];
+  outcome(id: StepId): StepOutcome | undefined;
+}
+
+/** This is asked at every settling: outcomes are indexed only when somebody needs one. */
+function lookIn({ plan, settled }: Scheduling): Look {
+  let outcomes: ReadonlyMap<StepId, StepOutcome> | null = null;
+  return {
+    needs: (id) => planOf(plan, id)?.needs ?? [],
+    outcome: (id) => (outcomes ??= new Map(settled.map((one) => [one.step, one.outcome]))).get(id),
   };
+}
+
+function skipped(s: Scheduling, look: Look): Skip[] {
+  if (!s.settled.some((one) => dooms(one.outcome))) return [];
+  const found = new Map<StepId, Skip>();
+  const failed = (need: StepId): boolean => found.has(need) || dooms(look.outcome(need));
   for (let before = -1; before !== found.size;) {
     before = found.size;
     for (const id of s.waiting) {
       if (found.has(id)) continue;
-      const because = (needs.get(id) ?? []).find(failed);
+      const because = look.needs(id).find(failed);
       if (because !== undefined) found.set(id, { step: id, because });
     }
   }
   return [...found.values()];
 }
+
+/** Whoever needs a step with this outcome never starts. */
+const dooms = (outcome: StepOutcome | undefined): boolean =>
+  outcome !== undefined && outcome !== 'completed' && outcome !== 'paused';

@@ -1,5 +1,4 @@
 /** Plans: schema, loading, ids and templates. Reads plan files and looks at folders; starts nothing. */
-export { checkId, safeId, type IdCheck } from './ids.ts';
 export { formatPlanErrors } from './format.ts';
 export { loadPlan, parsePlan, resolvePlan, type ParseOptions, type ResolveOptions } from './load.ts';
 export { planOf, planOfCommand, type TaskRequest } from './oneStep.ts';

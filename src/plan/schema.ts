@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { StopRung } from '../../machines/protocol.ts';
 import { parseDuration } from './duration.ts';
-import { checkId, ID_PATTERN } from './ids.ts';
+import { checkId, ID_PATTERN } from '../ids.ts';
 import type { PlanErrorCode } from './types.ts';
 
 /** Most steps one plan may have. */

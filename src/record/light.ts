@@ -2,7 +2,8 @@
  * The part of the record that costs nothing to load: paths and readers on `node:` modules alone.
  * Rooms use `index.ts`; this door is for the client, which must start fast.
  */
-export { checkRunId, digest, isSafeId, safeId, type RunIdCheck, type TextDigest } from './names.ts';
+export { isSafeId, safeId } from '../ids.ts';
+export { checkRunId, digest, type RunIdCheck, type TextDigest } from './names.ts';
 export { runDir, type AttemptPaths, type ControlPaths, type RunDir } from './paths.ts';
 export { resolveRoot, secureRoot, type ResolvedRoot, type RootRequest, type SecuredRoot } from './root.ts';
 export { codeOf, troubleOf, type Trouble, type Written } from './trouble.ts';

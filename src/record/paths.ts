@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { StepId } from '../../machines/protocol.ts';
-import { safeId } from './names.ts';
+import { safeId } from '../ids.ts';
 
 /** Where everything of one run lies. Only paths: nothing is looked at or made. */
 export interface RunDir extends ControlPaths {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { Instant, Owner, Proof, RunState, Status } from '../../machines/protocol.ts';
 import { faultIn, type JsonObject, parseObject, readRecord, type Reading } from './json.ts';
-import { isSafeId } from './names.ts';
+import { isSafeId } from '../ids.ts';
 import { activeDir, type RunDir, runDir, runsDir } from './paths.ts';
 import type { RunResult } from './result.ts';
 

@@ -1,17 +1,20 @@
+const NOTHING = Buffer.alloc(0);
+
 /** The last bytes of a stream, in a buffer of fixed size. */
 export class TextTail {
-  readonly #buffer: Buffer;
   readonly #keep: number;
+  /** Made at the first byte: most streams of most attempts have none. */
+  #buffer: Buffer = NOTHING;
   #length = 0;
   #cut = false;
 
   constructor(keepBytes: number) {
     this.#keep = keepBytes;
-    // Twice the size: the older half is moved away only when the newer one is full.
-    this.#buffer = Buffer.alloc(keepBytes * 2);
   }
 
   push(chunk: Uint8Array): void {
+    // Twice the size: the older half is moved away only when the newer one is full.
+    if (this.#buffer.length === 0) this.#buffer = Buffer.allocUnsafeSlow(this.#keep * 2);
     if (chunk.length > this.#keep) {
       this.#cut = true;
       this.#length = 0;

@@ -32,19 +32,27 @@ const EPOCH = 1;
 
 export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOptions): Opened {
   const bus = createLocalBus();
-  const callers = new Map<string, (answer: Answer) => void>();
-  const journal = openJournal(dir.journal, { epoch: EPOCH, firstSeq: 1 });
+  const callers = new Callers();
+  const journal = openJournal(dir.journal, {
+    epoch: EPOCH,
+    firstSeq: 1,
+    onTrouble: () => runtime.recordTrouble(true),
+    onRestored: () => runtime.recordTrouble(false),
+  });
 
   const answer = (one: Answer): void => {
     if (bus.answer(dir.id, one).type !== 'recorded') return;
     inbox.answer(one);
-    callers.get(one.id)?.(one);
-    callers.delete(one.id);
+    callers.tell(one);
   };
   const inbox: Inbox = openInbox({
     dir,
     deliver: (command) => void deliver(bus, dir.id, command, (refused) => inbox.answer(refused)),
-    onRefused: (one) => void bus.answer(dir.id, one),
+    // Answered by the inbox itself: malformed, or still waiting when it was closed.
+    onRefused: (one) => {
+      bus.answer(dir.id, one);
+      callers.tell(one);
+    },
   });
   const runtime = new Runtime({
     plan,
@@ -73,15 +81,29 @@ export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOption
       });
     },
     send(command) {
-      return new Promise((resolve) => {
-        callers.set(command.id, resolve);
-        void deliver(bus, dir.id, command, (refused) => {
-          callers.delete(command.id);
-          resolve(refused);
-        });
-      });
+      const answered = callers.wait(command.id);
+      void deliver(bus, dir.id, command, (refused) => callers.tell(refused));
+      return answered;
     },
   };
+}
+
+/** Those in this process who wait for the answer to a command. */
+class Callers {
+  readonly #waiting = new Map<string, ((answer: Answer) => void)[]>();
+
+  wait(id: string): Promise<Answer> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(id) ?? [];
+      waiting.push(resolve);
+      this.#waiting.set(id, waiting);
+    });
+  }
+
+  tell(answer: Answer): void {
+    for (const resolve of this.#waiting.get(answer.id) ?? []) resolve(answer);
+    this.#waiting.delete(answer.id);
+  }
 }
 
 async function deliver(bus: Bus, run: string, command: Command, refuse: (answer: Answer) => void): Promise<void> {

@@ -135,6 +135,11 @@ export class Runtime {
     if (cause.type === 'runner-crashed') this.#passOverWhenLate(cause);
   }
 
+  /** The journal cannot be written, or can be again. */
+  recordTrouble(degraded: boolean): void {
+    if (this.#crashed === null) this.#actor.send({ type: degraded ? 'record.degraded' : 'record.restored' });
+  }
+
   /** An error outside the machines: they end the run in good order if they still can. */
   fault(error: unknown): void {
     const message = this.kit.redact(error instanceof Error ? error.message : String(error)).slice(0, 500);

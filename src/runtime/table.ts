@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Member, StepId, Verdict } from '../../machines/protocol.ts';
 import type { AgentSession } from '../agents/index.ts';
 import {
@@ -31,8 +32,10 @@ export interface Entry {
   verdict: Verdict | null;
 }
 
-/** Looks that may find somebody before the last resort gives up. */
-const LAST_RESORT_ROUNDS = 5;
+/** How long the last resort kills and looks before it names who is left: the killed take a moment to be gone. */
+const LAST_RESORT_MS = 3_000;
+/** Between its looks: soon at first. */
+const LONGEST_PAUSE_MS = 200;
 
 /**
  * Who was launched and who is proven gone. It lives outside the machines on purpose: when an actor has crashed,
@@ -112,7 +115,8 @@ export class ProcessTable {
   async #end(entry: Entry): Promise<void> {
     const { target } = entry;
     if (target === null) return;
-    for (let round = 0; round < LAST_RESORT_ROUNDS; round += 1) {
+    const giveUpAt = performance.now() + LAST_RESORT_MS;
+    for (let rest = 10; ; rest = Math.min(rest * 2, LONGEST_PAUSE_MS)) {
       kill(entry);
       const look = await this.#sweeper.look(target);
       if (look.type === 'blind') {
@@ -124,8 +128,12 @@ export class ProcessTable {
         return;
       }
       entry.strays = look.members;
+      if (performance.now() > giveUpAt) {
+        entry.verdict = 'survived';
+        return;
+      }
+      await pause(rest);
     }
-    entry.verdict = 'survived';
   }
 }
 
@@ -140,9 +148,11 @@ export function signalTree(entry: Entry, signal: NodeJS.Signals): { targets: num
   const { target, strays, emptied } = entry;
   if (target === null) return { targets: 0 };
   if (!hostPlatform().groups) return endByPid(target.pgid, signal);
+  // Nobody is asked twice. A job in a group of its own looks like one of the leader's group, until that is empty.
+  const isOutside = ({ by }: Member): boolean => by === 'token' || emptied || signal === 'SIGKILL';
   const results: SignalResult[] = [
     emptied ? { targets: 0 } : signalGroup(target, signal),
-    ...strays.filter((member) => member.by === 'token').map((member) => signalMember(member, signal)),
+    ...strays.filter(isOutside).map((member) => signalMember(member, signal)),
   ];
   const error = results.find((one) => one.error !== undefined)?.error;
   const targets = results.reduce((sum, one) => sum + one.targets, 0);

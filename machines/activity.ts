@@ -1,0 +1,167 @@
+import { assertEvent, setup } from 'xstate';
+import { QUIET_AFTER } from './policy/defaults.ts';
+import { later } from './policy/time.ts';
+import type { Activity, ActivityEvent, ActivityInput, ActivityNews, AttemptLimits, Cause, Instant } from './protocol.ts';
+
+export interface ActivityContext {
+  limits: AttemptLimits;
+  startedAt: Instant;
+  progressAt: Instant;
+  tool: { name: string; since: Instant } | null;
+}
+
+const base = setup({
+  types: { context: {} as ActivityContext, input: {} as ActivityInput, events: {} as ActivityEvent },
+});
+
+const news = (event: ActivityNews): ActivityNews => event;
+
+/** When a stall is one, after the quiet has been noticed. */
+const stallAfter = ({ limits }: ActivityContext): number => Math.max(0, (limits.stall?.afterMs ?? 0) - quietAfter(limits));
+const quietAfter = ({ stall }: AttemptLimits): number => Math.min(QUIET_AFTER, stall?.afterMs ?? QUIET_AFTER);
+
+/** Watches what an attempt does, against its limits. It only tells; what follows is decided by the attempt. */
+export const activityMachine = base
+  .extend({
+    guards: {
+      totalLimited: ({ context }) => context.limits.attemptMs !== null,
+      firstLimited: ({ context }) => context.limits.firstOutputMs !== null,
+      toolLimited: ({ context }) => context.limits.toolMs !== null,
+      stallLimited: ({ context }) => context.limits.stall !== null,
+      progress: ({ event }) => event.type === 'heard' && event.progress,
+      sameTool: ({ context, event }) => event.type === 'tool.opened' && event.name === context.tool?.name,
+    },
+    delays: {
+      attemptLimit: ({ context }) => context.limits.attemptMs ?? 0,
+      firstOutputLimit: ({ context }) => context.limits.firstOutputMs ?? 0,
+      toolLimit: ({ context }) => context.limits.toolMs ?? 0,
+      quietTime: ({ context }) => quietAfter(context.limits),
+      stallTime: ({ context }) => stallAfter(context),
+    },
+    actions: {
+      noteProgress: base.assign(({ event }) => ({ progressAt: event.at })),
+      noteTool: base.assign(({ event }) => {
+        assertEvent(event, 'tool.opened');
+        return { tool: { name: event.name, since: event.at } };
+      }),
+      noteNoTool: base.assign(({ event }) => ({ tool: null, progressAt: event.at })),
+      tellAttemptLimit: base.enqueueActions(({ context, self, enqueue }) => {
+        const limitMs = context.limits.attemptMs ?? 0;
+        const cause: Cause = { type: 'attempt-limit', at: later(context.startedAt, limitMs), limitMs };
+        if (self._parent) enqueue.sendTo(self._parent, news({ type: 'limit.reached', cause }));
+      }),
+      tellFirstOutputLimit: base.enqueueActions(({ context, self, enqueue }) => {
+        const limitMs = context.limits.firstOutputMs ?? 0;
+        const cause: Cause = { type: 'first-output-limit', at: later(context.startedAt, limitMs), limitMs };
+        if (self._parent) enqueue.sendTo(self._parent, news({ type: 'limit.reached', cause }));
+      }),
+      tellToolLimit: base.enqueueActions(({ context, self, enqueue }) => {
+        const limitMs = context.limits.toolMs ?? 0;
+        const { name: tool, since } = context.tool ?? { name: '', since: context.startedAt };
+        const cause: Cause = { type: 'tool-limit', at: later(since, limitMs), limitMs, tool };
+        if (self._parent) enqueue.sendTo(self._parent, news({ type: 'limit.reached', cause }));
+      }),
+      tellFresh: base.enqueueActions(({ context, self, enqueue }) => {
+        if (self._parent) enqueue.sendTo(self._parent, changed('fresh', context.progressAt));
+      }),
+      tellQuiet: base.enqueueActions(({ context, self, enqueue }) => {
+        const at = later(context.progressAt, quietAfter(context.limits));
+        if (self._parent) enqueue.sendTo(self._parent, changed('quiet', at));
+      }),
+      tellStalled: base.enqueueActions(({ context, self, enqueue }) => {
+        const at = later(context.progressAt, context.limits.stall?.afterMs ?? 0);
+        if (self._parent) enqueue.sendTo(self._parent, changed('stalled', at));
+      }),
+    },
+  })
+  .createMachine({
+    id: 'activity',
+    description: 'What an attempt does, watched against its limits',
+    type: 'parallel',
+    context: ({ input }) => ({ limits: input.limits, startedAt: input.at, progressAt: input.at, tool: null }),
+    states: {
+      total: {
+        initial: 'within',
+        states: {
+          within: { always: { guard: 'totalLimited', target: 'limited' } },
+          limited: { after: { attemptLimit: { target: 'over', actions: 'tellAttemptLimit' } } },
+          over: {},
+        },
+      },
+      first: {
+        initial: 'silent',
+        states: {
+          silent: {
+            always: { guard: 'firstLimited', target: 'limited' },
+            on: { heard: 'heard', 'tool.opened': 'heard' },
+          },
+          limited: {
+            on: { heard: 'heard', 'tool.opened': 'heard' },
+            after: { firstOutputLimit: { target: 'over', actions: 'tellFirstOutputLimit' } },
+          },
+          heard: {},
+          over: {},
+        },
+      },
+      progress: {
+        initial: 'fresh',
+        states: {
+          fresh: {
+            on: {
+              heard: { guard: 'progress', target: 'fresh', reenter: true, actions: 'noteProgress' },
+              'tool.opened': 'working',
+            },
+            after: { quietTime: { target: 'quiet', actions: 'tellQuiet' } },
+          },
+          quiet: {
+            on: {
+              heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
+              'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
+            },
+            always: { guard: 'stallLimited', target: 'stalling' },
+          },
+          stalling: {
+            on: {
+              heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
+              'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
+            },
+            after: { stallTime: { target: 'stalled', actions: 'tellStalled' } },
+          },
+          stalled: {
+            on: {
+              heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
+              'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
+            },
+          },
+          working: {
+            description: 'A tool is open: it may be silent for as long as it is allowed to run',
+            on: { 'tool.closed': { target: 'fresh', actions: 'noteProgress' } },
+          },
+        },
+      },
+      tool: {
+        initial: 'closed',
+        states: {
+          closed: { on: { 'tool.opened': { target: 'open', actions: 'noteTool' } } },
+          open: {
+            always: { guard: 'toolLimited', target: 'limited' },
+            on: {
+              'tool.closed': { target: 'closed', actions: 'noteNoTool' },
+              'tool.opened': { target: 'open', reenter: true, actions: 'noteTool' },
+            },
+          },
+          limited: {
+            on: {
+              'tool.closed': { target: 'closed', actions: 'noteNoTool' },
+              'tool.opened': [{ guard: 'sameTool' }, { target: 'limited', reenter: true, actions: 'noteTool' }],
+            },
+            after: { toolLimit: { target: 'over', actions: 'tellToolLimit' } },
+          },
+          over: { on: { 'tool.closed': { target: 'closed', actions: 'noteNoTool' } } },
+        },
+      },
+    },
+    options: { maxIterations: 1_000 },
+  });
+
+const changed = (state: Activity, at: Instant): ActivityNews => news({ type: 'activity.changed', at, state });

@@ -1,0 +1,11 @@
+import type { Instant } from '../protocol.ts';
+
+/** An instant so many milliseconds later. Arithmetic on given instants: a machine has no clock. */
+export const later = (at: Instant, ms: number): Instant => new Date(Date.parse(at) + ms).toISOString();
+
+/** Milliseconds from one instant to another; negative when the second is earlier. */
+export const between = (from: Instant, to: Instant): number => Date.parse(to) - Date.parse(from);
+
+/** The earlier of two; null is never. */
+export const earlier = (a: Instant | null, b: Instant | null): Instant | null =>
+  a === null || (b !== null && Date.parse(b) < Date.parse(a)) ? b : a;

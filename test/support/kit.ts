@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JournalBody } from '../../machines/index.ts';
+import { type AgentAdapter, createRegistry } from '../../src/agents/index.ts';
+import { type PlanInput, type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
+import { type Sweeper, createSweeper, newToken } from '../../src/process/index.ts';
+import { type RunDir, addActive, createRedactor, createRunDir, openJournal } from '../../src/record/index.ts';
+import { keepProof } from '../../src/runtime/keep.ts';
+import { type Kit, now } from '../../src/runtime/kit.ts';
+import { Outputs } from '../../src/runtime/outputs.ts';
+import { ProcessTable } from '../../src/runtime/table.ts';
+
+/** The environment of this process, without its holes. */
+export const testEnv: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
+);
+
+/** Resolves a plan whose folder is `cwd`; throws with all its mistakes. */
+export function planFor(plan: PlanInput, cwd: string): ResolvedPlan {
+  const loaded = resolvePlan(plan, { agents: createRegistry({}, { env: testEnv }).names(), cwd });
+  if (loaded.type === 'invalid') throw new Error(JSON.stringify(loaded.errors));
+  return loaded.plan;
+}
+
+/** A state root of its own with one run directory, as the owner of a run finds it. */
+export function makeRun(plan: PlanInput): { root: string; dir: RunDir; plan: ResolvedPlan; remove(): void } {
+  const root = mkdtempSync(join(tmpdir(), 'coxswain-run-'));
+  const resolved = planFor(plan, root);
+  const made = createRunDir(root, 'r1', resolved);
+  if (made.type !== 'ok') throw new Error(`no run directory: ${made.type}`);
+  addActive(made.dir);
+  return { root, dir: made.dir, plan: resolved, remove: () => rmSync(root, { recursive: true, force: true }) };
+}
+
+export interface TestKit extends Kit {
+  /** What callbacks of the outside world have thrown. */
+  readonly faults: unknown[];
+  /** Makes a step ready to be launched; resolves with its token. */
+  prepare(step: string, adapter?: (real: AgentAdapter) => AgentAdapter): Promise<string>;
+  /** Ends everything that was launched and removes the run directory. */
+  dispose(): Promise<void>;
+}
+
+/** What the ports of a run share, over a real run directory: for tests of one port or one machine. */
+export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (real) => real): TestKit {
+  const run = makeRun(plan);
+  const { dir } = run;
+  const journal = openJournal(dir.journal, { epoch: 1, firstSeq: 1 });
+  const registry = createRegistry(run.plan.agents, { env: testEnv });
+  const real = createSweeper({ now: () => performance.now() });
+  // The last resort looks with its own eyes, whatever a test puts before the machine's.
+  const table = new ProcessTable(real);
+  const faults: unknown[] = [];
+  const steps = new Map(run.plan.steps.map((step) => [step.id, step]));
+  const kit: TestKit = {
+    runId: dir.id,
+    plan: run.plan,
+    step(id) {
+      const step = steps.get(id);
+      if (step === undefined) throw new Error(`no step ${id}`);
+      return step;
+    },
+    dir,
+    journal,
+    registry,
+    env: testEnv,
+    redact: createRedactor(testEnv),
+    table,
+    sweeper: sweeper(real),
+    prepared: new Map(),
+    outputs: new Outputs(),
+    now,
+    record: (body: JournalBody) => void journal.append(body),
+    keepProof: (kept) => keepProof(kit, kept),
+    touch: () => {},
+    guard:
+      (callback) =>
+      (...args) => {
+        try {
+          callback(...args);
+        } catch (error) {
+          faults.push(error);
+        }
+      },
+    faults,
+    async prepare(id, adapter = (same) => same) {
+      const step = kit.step(id);
+      const found = await registry.resolve(step.agent, step.run === null ? 'task' : 'run');
+      if (found.type !== 'agent') throw new Error(found.message);
+      const agent = { ...found.agent, adapter: adapter(found.agent.adapter) };
+      const token = newToken();
+      kit.prepared.set(id, { agent, step, texts: { task: step.task, run: step.run, env: step.env }, token });
+      return token;
+    },
+    async dispose() {
+      const left = await table.endAll();
+      journal.close();
+      run.remove();
+      if (left.length > 0)
+        throw new Error(
+          `not proven gone: ${JSON.stringify(left.map(({ target, verdict, strays }) => ({ target, verdict, strays })))}`,
+        );
+    },
+  };
+  return kit;
+}
+
+export interface Deferred {
+  promise: Promise<void>;
+  resolve: () => void;
+}
+
+/** A promise to be settled from outside: a gate. */
+export function deferred(): Deferred {
+  let resolve: (() => void) | null = null;
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve: () => resolve?.() };
+}
