@@ -1,7 +1,15 @@
 import { assertEvent, setup } from 'xstate';
 import { QUIET_AFTER } from './policy/defaults.ts';
 import { later } from './policy/time.ts';
-import type { Activity, ActivityEvent, ActivityInput, ActivityNews, AttemptLimits, Cause, Instant } from './protocol.ts';
+import type {
+  Activity,
+  ActivityEvent,
+  ActivityInput,
+  ActivityNews,
+  AttemptLimits,
+  Cause,
+  Instant,
+} from './protocol.ts';
 
 export interface ActivityContext {
   limits: AttemptLimits;
@@ -11,13 +19,19 @@ export interface ActivityContext {
 }
 
 const base = setup({
-  types: { context: {} as ActivityContext, input: {} as ActivityInput, events: {} as ActivityEvent },
+  types: {
+    context: {} as ActivityContext,
+    input: {} as ActivityInput,
+    events: {} as ActivityEvent,
+    output: undefined,
+  },
 });
 
 const news = (event: ActivityNews): ActivityNews => event;
 
 /** When a stall is one, after the quiet has been noticed. */
-const stallAfter = ({ limits }: ActivityContext): number => Math.max(0, (limits.stall?.afterMs ?? 0) - quietAfter(limits));
+const stallAfter = ({ limits }: ActivityContext): number =>
+  Math.max(0, (limits.stall?.afterMs ?? 0) - quietAfter(limits));
 const quietAfter = ({ stall }: AttemptLimits): number => Math.min(QUIET_AFTER, stall?.afterMs ?? QUIET_AFTER);
 
 /** Watches what an attempt does, against its limits. It only tells; what follows is decided by the attempt. */

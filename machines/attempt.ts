@@ -1,10 +1,15 @@
 import { type DoneActorEvent, assertEvent, sendTo, setup } from 'xstate';
 import { outranks, outcomeOf } from './policy/cause.ts';
-import { DRAIN_LIMIT, EXIT_GRACE, REAP_LIMIT } from './policy/defaults.ts';
+import { DRAIN_LIMIT, EXIT_GRACE, REAP_LIMIT, WRAP_UP } from './policy/defaults.ts';
 import { NO_USAGE, causeOfEnd } from './policy/outcome.ts';
 import { port } from './port.ts';
 import { summarize } from './policy/proof.ts';
+import { between } from './policy/time.ts';
 import type {
+  Activity,
+  ActivityEvent,
+  ActivityInput,
+  ActivityNews,
   AgentEnd,
   AttemptInput,
   AttemptOutput,
@@ -41,11 +46,17 @@ export interface AttemptContext extends AttemptInput {
   usage: Usage;
   session: string | null;
   tool: OpenTool | null;
+  activity: Activity;
+  /** When the process was there. */
+  startedAt: Instant | null;
+  /** Any sign of life. */
+  active: boolean;
+  sideEffects: boolean;
   lastActivityAt: Instant | null;
   lastProgressAt: Instant | null;
 }
 
-type Event = ChildEvent | EndEvent | ReleasedEvent;
+type Event = ChildEvent | EndEvent | ReleasedEvent | ActivityNews;
 
 const tell = (command: ChildCommand): ChildCommand => command;
 
@@ -62,6 +73,7 @@ const base = setup({
   },
   actors: {
     child: port<ChildCommand, AttemptInput, undefined, ChildEvent>('child'),
+    activity: port<ActivityEvent, ActivityInput, undefined, ActivityNews>('activity'),
     termination: port<TreeEvent, TerminationInput, Proof, ReleasedEvent>('termination'),
   },
   actions: {
@@ -79,11 +91,21 @@ export const attemptMachine = base
   .extend({
     guards: {
       committed: ({ context }) => isCommitted(context),
-      strongest: ({ context, event }) => event.type === 'end' && outranks(event.cause, context.cause),
+      strongest: ({ context, event }) => {
+        const cause = causeIn(event);
+        return cause !== null && outranks(cause, context.cause);
+      },
+      stallEnds: ({ context, event }) =>
+        event.type === 'activity.changed' && event.state === 'stalled' && stallCause(context, event.at) !== null,
       ended: ({ context }) => context.cause !== null,
       reaped: ({ context }) => context.exit !== null && context.drained,
     },
-    delays: { exitGrace: EXIT_GRACE, drainLimit: DRAIN_LIMIT, reapLimit: REAP_LIMIT },
+    delays: {
+      exitGrace: EXIT_GRACE,
+      drainLimit: DRAIN_LIMIT,
+      reapLimit: REAP_LIMIT,
+      wrapUpTime: ({ context }) => wrapUpAfter(context),
+    },
     actions: {
       recordLaunching: base.enqueueActions(({ context, enqueue }) => {
         const { at, step, n, token, agent } = context;
@@ -106,13 +128,11 @@ export const attemptMachine = base
         });
       }),
       recordLate: base.enqueueActions(({ context, event, enqueue }) => {
-        assertEvent(event, 'end');
+        const cause = causeIn(event);
+        if (cause === null) return;
         const won = context.cause ?? conclude(context).cause;
         const { step, n: attempt } = context;
-        enqueue({
-          type: 'record',
-          params: { type: 'cause.late', at: event.cause.at, step, attempt, cause: event.cause, won },
-        });
+        enqueue({ type: 'record', params: { type: 'cause.late', at: cause.at, step, attempt, cause, won } });
       }),
       keepProof: base.enqueueActions(({ context, enqueue }) => {
         const { step, n } = context;
@@ -127,8 +147,29 @@ export const attemptMachine = base
         if (self._parent) enqueue.sendTo(self._parent, { type: 'attempt.released' });
       }),
       latch: base.assign(({ event }) => {
-        assertEvent(event, 'end');
-        return { cause: event.cause, at: event.cause.at };
+        const cause = causeIn(event);
+        return cause === null ? {} : { cause, at: cause.at };
+      }),
+      latchStall: base.assign(({ context, event }) => {
+        assertEvent(event, 'activity.changed');
+        return { cause: stallCause(context, event.at), activity: event.state, at: event.at };
+      }),
+      noteActivity: base.assign(({ event }) => {
+        assertEvent(event, 'activity.changed');
+        return { activity: event.state };
+      }),
+      recordActivity: base.enqueueActions(({ context, event, enqueue }) => {
+        assertEvent(event, 'activity.changed');
+        const { at, state } = event;
+        const { step, n: attempt } = context;
+        enqueue({ type: 'record', params: { type: 'activity.changed', at, step, attempt, state } });
+      }),
+      wrapUp: base.enqueueActions(({ context, enqueue }) => {
+        enqueue.sendTo('child', tell({ type: 'child.wrap-up', leftMs: wrapUpLeft(context) }));
+      }),
+      passOn: base.enqueueActions(({ context, event, enqueue }) => {
+        const heard = activityIn(event, context.tool !== null);
+        if (heard !== null) enqueue.sendTo('activity', heard);
       }),
       latchBroken: base.assign(({ event }) => {
         assertEvent(event, 'child.broken');
@@ -136,7 +177,8 @@ export const attemptMachine = base
       }),
       noteStarted: base.assign(({ event }) => {
         assertEvent(event, 'child.started');
-        return { pid: event.pid, startTime: event.startTime, at: event.at, lastActivityAt: event.at };
+        const { pid, startTime, at } = event;
+        return { pid, startTime, at, startedAt: at, lastActivityAt: at };
       }),
       noteUnstarted: base.assign(({ event }) => {
         assertEvent(event, 'child.unstarted');
@@ -165,11 +207,20 @@ export const attemptMachine = base
       }),
       noteActive: base.assign(({ context, event }) => {
         assertEvent(event, 'child.active');
-        return { lastActivityAt: event.at, lastProgressAt: event.progress ? event.at : context.lastProgressAt };
+        return {
+          active: true,
+          lastActivityAt: event.at,
+          lastProgressAt: event.progress ? event.at : context.lastProgressAt,
+        };
       }),
-      noteTool: base.assign(({ event }) => {
+      noteTool: base.assign(({ context, event }) => {
         assertEvent(event, 'child.tool');
-        return { tool: event.tool === null ? null : { ...event.tool, since: event.at } };
+        const { tool, at, mayChange } = event;
+        return {
+          active: true,
+          tool: tool === null ? null : { ...tool, since: tool.id === context.tool?.id ? context.tool.since : at },
+          sideEffects: context.sideEffects || mayChange,
+        };
       }),
       noteUsage: base.assign(({ event }) => {
         assertEvent(event, 'child.usage');
@@ -202,6 +253,10 @@ export const attemptMachine = base
       usage: NO_USAGE,
       session: null,
       tool: null,
+      activity: 'fresh',
+      startedAt: null,
+      active: false,
+      sideEffects: false,
       lastActivityAt: null,
       lastProgressAt: null,
     }),
@@ -209,15 +264,7 @@ export const attemptMachine = base
     invoke: {
       id: 'child',
       src: 'child',
-      input: ({ context: { step, n, token, agent, model, ladder, at } }) => ({
-        step,
-        n,
-        token,
-        agent,
-        model,
-        ladder,
-        at,
-      }),
+      input: ({ context }) => inputOf(context),
     },
     initial: 'starting',
     on: {
@@ -235,6 +282,9 @@ export const attemptMachine = base
         { guard: 'strongest', actions: 'latch' },
         { actions: 'recordLate' },
       ],
+      // Nobody watches any more; what was on its way arrives late.
+      'limit.reached': { actions: 'recordLate' },
+      'activity.changed': { actions: 'passOver' },
     },
     states: {
       starting: {
@@ -242,28 +292,45 @@ export const attemptMachine = base
         on: {
           'child.started': [
             { guard: 'ended', target: 'terminating', actions: ['noteStarted', 'recordStarted'] },
-            { target: 'running', actions: ['noteStarted', 'recordStarted'] },
+            { target: 'working', actions: ['noteStarted', 'recordStarted'] },
           ],
           'child.unstarted': { target: 'closed', actions: 'noteUnstarted' },
         },
       },
-      running: {
+      working: {
+        description: 'It runs, watched against its limits',
+        invoke: {
+          id: 'activity',
+          src: 'activity',
+          input: ({ context }) => ({ limits: context.limits, at: context.at }),
+        },
+        initial: 'running',
         on: {
-          'child.ended': { target: 'finishing', actions: 'noteEnd' },
-          'child.broken': { target: 'terminating', actions: 'latchBroken' },
+          'child.active': { actions: ['noteActive', 'passOn'] },
+          'child.tool': { actions: ['passOn', 'noteTool'] },
           'child.exited': { target: 'draining', actions: ['noteExit', 'recordExited'] },
+          'limit.reached': { target: 'terminating', actions: 'latch' },
+          'activity.changed': [
+            { guard: 'stallEnds', target: 'terminating', actions: ['recordActivity', 'latchStall'] },
+            { actions: ['recordActivity', 'noteActivity'] },
+          ],
           end: { target: 'terminating', actions: 'latch' },
         },
-      },
-      finishing: {
-        description: 'The work is done; the process is asked to exit and given its grace',
-        entry: 'finish',
-        on: {
-          'child.resumed': { target: 'running', actions: 'takeEndBack' },
-          'child.exited': { target: 'draining', actions: ['noteExit', 'recordExited'] },
-          end: { target: 'terminating', actions: 'latch' },
+        after: { wrapUpTime: { actions: 'wrapUp' } },
+        states: {
+          running: {
+            on: {
+              'child.ended': { target: 'finishing', actions: 'noteEnd' },
+              'child.broken': { target: '#attempt.terminating', actions: 'latchBroken' },
+            },
+          },
+          finishing: {
+            description: 'The work is done; the process is asked to exit and given its grace',
+            entry: 'finish',
+            on: { 'child.resumed': { target: 'running', actions: 'takeEndBack' } },
+            after: { exitGrace: { target: '#attempt.terminating', actions: 'noteForcedExit' } },
+          },
         },
-        after: { exitGrace: { target: 'terminating', actions: 'noteForcedExit' } },
       },
       draining: {
         description: 'It has exited; what it wrote is read to its end, or as long as is reasonable',
@@ -280,6 +347,7 @@ export const attemptMachine = base
             n: context.n,
             why: context.exit === null ? 'stop' : 'leftovers',
             ladder: ladderFor(context),
+            policy: context.cause === null ? context.leftovers : 'end',
             at: context.at,
           }),
           onDone: { target: 'reaping', actions: 'noteProof' },
@@ -307,13 +375,61 @@ export const attemptMachine = base
     options: { maxIterations: 1_000 },
   });
 
+function causeIn(event: Event): Cause | null {
+  return event.type === 'end' || event.type === 'limit.reached' ? event.cause : null;
+}
+
+/** What a stall comes to, by the plan; null when it is only noticed. */
+function stallCause({ limits }: AttemptContext, at: Instant): Cause | null {
+  const { stall } = limits;
+  switch (stall?.action) {
+    case 'stop':
+    case 'retry':
+      return { type: 'stall-limit', at, limitMs: stall.afterMs, action: stall.action };
+    case 'interrupt':
+      return { type: 'interrupt', at, source: 'stall' };
+    case 'notice':
+    case undefined:
+      return null;
+  }
+}
+
+function activityIn(event: Event, toolOpen: boolean): ActivityEvent | null {
+  if (event.type === 'child.active') return { type: 'heard', at: event.at, progress: event.progress };
+  if (event.type !== 'child.tool') return null;
+  if (event.tool !== null) return { type: 'tool.opened', at: event.at, name: event.tool.name };
+  return toolOpen ? { type: 'tool.closed', at: event.at } : null;
+}
+
+/** The earliest end that is known, from the start of the process on; null is none. */
+function timeLeft({ limits, deadlineAt, startedAt, at }: AttemptContext): number | null {
+  const from = startedAt ?? at;
+  const byDeadline = deadlineAt === null ? null : between(from, deadlineAt);
+  const { attemptMs } = limits;
+  if (byDeadline === null || attemptMs === null) return byDeadline ?? attemptMs;
+  return Math.min(byDeadline, attemptMs);
+}
+
+const wrapUpLeft = (context: AttemptContext): number => Math.min(WRAP_UP, (timeLeft(context) ?? 0) / 2);
+
+/** XState has no "never": an attempt without an end is asked to wrap up in 24 days. */
+function wrapUpAfter(context: AttemptContext): number {
+  const left = timeLeft(context);
+  return left === null ? 2 ** 31 - 1 : Math.max(0, left - wrapUpLeft(context));
+}
+
+function inputOf(context: AttemptContext): AttemptInput {
+  const { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, at } = context;
+  return { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, at };
+}
+
 /** An agent that has finished its work is not asked to drop it. */
 function ladderFor(context: AttemptContext): StopRung[] {
   return context.forcedExit ? context.ladder.filter((rung) => rung.do !== 'abort') : context.ladder;
 }
 
 function conclude(context: AttemptContext): AttemptOutput {
-  const end: AgentEnd = context.end ?? { type: 'failure', failure: noEnd(context) };
+  const end = endOf(context);
   const cause: Cause =
     context.unstarted === null
       ? (context.cause ?? causeOfEnd(end, context.exit?.at ?? context.at))
@@ -325,11 +441,26 @@ function conclude(context: AttemptContext): AttemptOutput {
     failure: failureFor(context, cause, end),
     exit: context.exit,
     forcedExit: context.forcedExit,
+    active: context.active,
+    sideEffects: context.sideEffects,
+    startedAt: context.startedAt,
     usage: context.usage,
     session: context.session,
     model: context.model,
     proof: proofOf(context),
     at: context.at,
+  };
+}
+
+/** The agent's own verdict, unless what it left behind makes its attempt a failure. */
+function endOf(context: AttemptContext): AgentEnd {
+  const { end, proof, leftovers } = context;
+  if (end === null) return { type: 'failure', failure: noEnd(context) };
+  if (leftovers !== 'fail' || end.type === 'failure' || proof === null || proof.leftovers.length === 0) return end;
+  const who = proof.leftovers.map(({ pid, command }) => `${pid} (${command})`).join(', ');
+  return {
+    type: 'failure',
+    failure: { code: 'leftovers', message: `it left processes behind: ${who}; they were ended` },
   };
 }
 
@@ -348,7 +479,7 @@ const noEnd = (context: AttemptContext): Failure => ({
 function proofOf({ proof, pid, at }: AttemptContext): Proof | null {
   if (proof !== null || pid === null) return proof;
   const reason = 'it was never looked for';
-  return { verdict: 'unknown', level: 'group', members: [], leftovers: [], signals: [], reason, at };
+  return { verdict: 'unknown', level: 'group', members: [], leftovers: [], kept: [], signals: [], reason, at };
 }
 
 function closedRecord(context: AttemptContext): JournalBody {

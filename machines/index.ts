@@ -1,6 +1,7 @@
 export { runMachine } from './run.ts';
 export { stepMachine } from './step.ts';
 export { attemptMachine } from './attempt.ts';
+export { activityMachine } from './activity.ts';
 export { terminationMachine } from './termination.ts';
 export { finalizeMachine } from './finalize.ts';
 export { fill, port } from './port.ts';
@@ -9,6 +10,7 @@ export { outcomeOf, outranks } from './policy/cause.ts';
 export { fold, project, stable } from './projection.ts';
 export type * from './protocol.ts';
 
+import { activityMachine } from './activity.ts';
 import { attemptMachine } from './attempt.ts';
 import { finalizeMachine } from './finalize.ts';
 import { runMachine } from './run.ts';
@@ -20,6 +22,7 @@ export const machines = {
   run: runMachine,
   step: stepMachine,
   attempt: attemptMachine,
+  activity: activityMachine,
   termination: terminationMachine,
   finalize: finalizeMachine,
 };

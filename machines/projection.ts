@@ -3,7 +3,9 @@ import { NO_USAGE, addUsage } from './policy/outcome.ts';
 import { summarize } from './policy/proof.ts';
 import { type RunContext, stepActor } from './run.ts';
 import type {
+  Activity,
   AttemptOutput,
+  AttemptStatus,
   Instant,
   JournalRecord,
   OpenTool,
@@ -24,6 +26,7 @@ import type {
 /** What `stable` drops, of a run and of a step: it changes without a journal record, or says how fresh the rest is. */
 export const VOLATILE_RUN = ['updatedAt', 'persistence'] as const satisfies readonly (keyof Status)[];
 export const VOLATILE_STEP = [
+  'activity',
   'lastActivityAt',
   'lastProgressAt',
   'tool',
@@ -35,6 +38,7 @@ const STATES: readonly StepState[] = [
   'pending',
   'preparing',
   'running',
+  'backing-off',
   'completed',
   'failed',
   'stopped',
@@ -48,6 +52,7 @@ interface StepContext {
   n: number;
   startedAt: Instant;
   attempts: AttemptOutput[];
+  notes: Record<number, string>;
 }
 interface AttemptContext {
   pid: number | null;
@@ -55,6 +60,7 @@ interface AttemptContext {
   usage: Usage;
   tool: OpenTool | null;
   forcedExit: boolean;
+  activity: Activity;
   lastActivityAt: Instant | null;
   lastProgressAt: Instant | null;
 }
@@ -119,8 +125,11 @@ function liveStep(plan: StepPlan, snapshot: AnyMachineSnapshot): StepStatus {
   const attempt = (snapshot.children['attempt']?.getSnapshot() as Snapshot<unknown> & { context?: AttemptContext })
     ?.context;
   if (attempt === undefined) {
-    const before = step.attempts.at(-1)?.n ?? 0;
-    return { id, agent, needs, state: 'preparing', attempt: before, startedAt: step.startedAt };
+    const last = step.attempts.at(-1);
+    const between = { id, agent, needs, startedAt: step.startedAt };
+    if (last === undefined) return { ...between, state: 'preparing', attempt: 0 };
+    // Between two attempts it waits, or is being prepared again: one state for whoever looks.
+    return { ...between, state: 'backing-off', attempt: last.n, ...closedAttempt(last, step.attempts, step.notes) };
   }
   return {
     id,
@@ -130,6 +139,8 @@ function liveStep(plan: StepPlan, snapshot: AnyMachineSnapshot): StepStatus {
     attempt: step.n,
     startedAt: step.startedAt,
     usage: step.attempts.reduce((sum, one) => addUsage(sum, one.usage), attempt.usage),
+    activity: attempt.activity,
+    ...(step.attempts.length === 0 ? {} : closedBefore(step)),
     ...(attempt.model === null ? {} : { model: attempt.model }),
     ...(attempt.pid === null ? {} : { pid: attempt.pid }),
     ...(attempt.tool === null ? {} : { tool: attempt.tool }),
@@ -150,12 +161,28 @@ function settledStep({ id, agent, needs }: StepPlan, step: StepOutput): StepStat
     ...(step.startedAt === null ? {} : { startedAt: step.startedAt }),
     endedAt: step.at,
     ...(step.failure === null ? {} : { error: step.failure }),
-    ...(last === undefined ? {} : closedAttempt(last, step.attempts)),
+    ...(last === undefined ? {} : closedAttempt(last, step.attempts, step.notes)),
   };
 }
 
-function closedAttempt(last: AttemptOutput, all: AttemptOutput[]): Partial<StepStatus> {
+/** What of the attempts before the running one is kept. */
+function closedBefore({ attempts, notes }: StepContext): Partial<StepStatus> {
+  const { model: _model, usage: _usage, ...kept } = closedAttempt(attempts.at(-1) as AttemptOutput, attempts, notes);
+  return kept;
+}
+
+const MOST_ATTEMPTS = 20;
+
+function attemptStatus(
+  { n, model, outcome, failure }: Pick<AttemptOutput, 'n' | 'model' | 'outcome' | 'failure'>,
+  note?: string,
+): AttemptStatus {
+  return { n, model, outcome, class: failure?.code ?? null, ...(note === undefined ? {} : { note }) };
+}
+
+function closedAttempt(last: AttemptOutput, all: AttemptOutput[], notes: Record<number, string>): Partial<StepStatus> {
   return {
+    attempts: all.slice(-MOST_ATTEMPTS).map((one) => attemptStatus(one, notes[one.n])),
     usage: all.reduce((sum, one) => addUsage(sum, one.usage), NO_USAGE),
     ...(last.proof === null ? {} : { proof: summarize(last.proof) }),
     ...(last.model === null ? {} : { model: last.model }),
@@ -182,7 +209,8 @@ export function stable(status: Status): Status {
   return { ...without(status, VOLATILE_RUN), updatedAt: '', steps, usage: totalUsage(steps) };
 }
 
-const isRunning = (step: StepStatus): boolean => step.state === 'running' || step.state === 'preparing';
+const isRunning = ({ state }: StepStatus): boolean =>
+  state === 'running' || state === 'preparing' || state === 'backing-off';
 
 function without<T extends object>(value: T, keys: readonly (keyof T)[]): T {
   const copy = { ...value };
@@ -245,6 +273,10 @@ function apply(status: Status, byId: ReadonlyMap<string, StepStatus>, record: Jo
       status.endedAt = record.ts;
       if (record.partial) status.partial = true;
       return;
+    case 'run.deadline-moved':
+      status.deadlineAt = record.to;
+      return;
+    case 'step.backing-off':
     case 'step.started':
     case 'step.settled':
     case 'attempt.launching':
@@ -258,6 +290,9 @@ function apply(status: Status, byId: ReadonlyMap<string, StepStatus>, record: Jo
     case 'run.started':
     case 'run.completed':
     case 'cause.late':
+    case 'clock.jumped':
+    case 'step.extended':
+    case 'activity.changed':
     case 'command.accepted':
     case 'command.answered':
     case 'persistence.degraded':
@@ -269,7 +304,10 @@ function apply(status: Status, byId: ReadonlyMap<string, StepStatus>, record: Jo
   }
 }
 
-type StepRecord = Extract<JournalRecord, { step: string; type: `step.${string}` | `attempt.${string}` }>;
+type StepRecord = Extract<
+  JournalRecord,
+  { step: string; type: 'step.started' | 'step.settled' | 'step.backing-off' | `attempt.${string}` }
+>;
 
 function applyToStep(step: StepStatus, record: StepRecord): void {
   switch (record.type) {
@@ -277,6 +315,11 @@ function applyToStep(step: StepStatus, record: StepRecord): void {
       step.state = 'preparing';
       step.startedAt = record.ts;
       return;
+    case 'step.backing-off': {
+      step.state = 'backing-off';
+      noteOn(step, record.note);
+      return;
+    }
     case 'attempt.launching':
       step.state = 'running';
       step.attempt = record.attempt;
@@ -289,17 +332,33 @@ function applyToStep(step: StepStatus, record: StepRecord): void {
     case 'attempt.closed':
       delete step.pid;
       step.usage = addUsage(step.usage ?? NO_USAGE, record.usage);
-      if (record.proof !== null) step.proof = record.proof;
+      if (record.proof === null) delete step.proof;
+      else step.proof = record.proof;
       if (record.model === null) delete step.model;
       else step.model = record.model;
       if (record.forcedExit) step.forcedExit = true;
       else delete step.forcedExit;
+      step.attempts = [
+        ...(step.attempts ?? []),
+        attemptStatus({
+          n: record.attempt,
+          model: record.model,
+          outcome: record.outcome,
+          failure: record.error ?? null,
+        }),
+      ].slice(-MOST_ATTEMPTS);
       return;
     case 'step.settled':
       step.state = record.state;
       step.cause = record.cause;
       step.endedAt = record.ts;
       if (record.error !== undefined) step.error = record.error;
+      noteOn(step, record.note);
       return;
   }
+}
+
+function noteOn(step: StepStatus, note: string | undefined): void {
+  const last = step.attempts?.at(-1);
+  if (last !== undefined && note !== undefined) last.note = note;
 }

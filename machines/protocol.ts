@@ -168,8 +168,11 @@ export interface Member {
   pid: number;
   /** Clock ticks since boot (Linux, /proc/<pid>/stat field 22); null where the platform has none. */
   startTime: number | null;
-  /** How it was found. */
-  by: 'leader' | 'group' | 'token';
+  /**
+   * How it was found. `group`: by process group or session. `descent`: its parent was a member, now or at an earlier look.
+   * `pipe`: it holds the attempt's stdout or stderr. `cgroup`, `namespace`: it is inside the attempt's container.
+   */
+  by: 'leader' | 'group' | 'token' | 'descent' | 'pipe' | 'cgroup' | 'namespace';
   command: string;
   /** Registered by the child as one that outlives it. */
   declared?: boolean;
@@ -296,7 +299,8 @@ export interface TerminationInput {
   /** `leftovers`: the leader has gone by itself, look first. `stop`: climb the ladder first. */
   why: 'leftovers' | 'stop';
   ladder: StopRung[];
-  leftovers: StepPlan['leftovers'];
+  /** For what is found after a natural exit; everything else is ended. */
+  policy: StepPlan['leftovers'];
   at: Instant;
 }
 
@@ -340,13 +344,11 @@ export type StepNotice =
 
 /** What a step tells its run on the way. */
 export type StepNews =
-  | { type: 'step.released'; step: StepId }
-  | { type: 'model.failed'; model: string; until: Instant };
+  { type: 'step.released'; step: StepId } | { type: 'model.failed'; model: string; until: Instant };
 
 /** What an attempt's activity tells it. */
 export type ActivityNews =
-  | { type: 'limit.reached'; cause: Cause }
-  | { type: 'activity.changed'; at: Instant; state: Activity };
+  { type: 'limit.reached'; cause: Cause } | { type: 'activity.changed'; at: Instant; state: Activity };
 export type Activity = 'fresh' | 'quiet' | 'stalled';
 export type ActivityEvent =
   | { type: 'heard'; at: Instant; progress: boolean }
@@ -361,6 +363,9 @@ export type PrepareOutput =
   | { type: 'ready'; at: Instant; token: string; ladder: StopRung[] }
   | { type: 'refused'; at: Instant; failure: Failure };
 
+/** A new limit, from now on; 0 is now. */
+export type DeadlineCommand = { type: 'deadline.set'; limitMs: number };
+
 export type StepOutcome = 'completed' | 'failed' | 'stopped' | 'paused' | 'skipped';
 
 export interface StepOutput {
@@ -369,6 +374,8 @@ export interface StepOutput {
   cause: Cause;
   failure: Failure | null;
   attempts: AttemptOutput[];
+  /** By attempt: why another one was made after it, or why not. */
+  notes: Record<number, string>;
   /** Null for a step that was never started. */
   startedAt: Instant | null;
   at: Instant;
@@ -504,6 +511,8 @@ export type JournalBody =
       state: StepOutcome;
       cause: Cause;
       error?: Failure;
+      /** Why there was no further attempt. */
+      note?: string;
     }
   | {
       type: 'step.backing-off';

@@ -2,10 +2,13 @@ import { type DoneActorEvent, assertEvent, setup } from 'xstate';
 import { outcomeOfWaiting, outranks } from './policy/cause.ts';
 import { outcomeOfRun } from './policy/outcome.ts';
 import { planOf, schedule } from './policy/schedule.ts';
+import { later } from './policy/time.ts';
 import { port } from './port.ts';
 import type {
   Answer,
   Cause,
+  Cooling,
+  DeadlineCommand,
   EndEvent,
   FinalizeEvent,
   FinalizeInput,
@@ -18,6 +21,8 @@ import type {
   RunOutput,
   StepId,
   StepInput,
+  StepNews,
+  StepNotice,
   StepOutput,
 } from './protocol.ts';
 
@@ -33,6 +38,8 @@ export interface RunContext extends RunInput {
   released: StepId[];
   /** In the order of settling. */
   settled: StepOutput[];
+  /** Models that failed a moment ago, and until when they are left alone. */
+  cooling: Cooling;
   /** Latched; null while nobody has ended the run. */
   cause: Cause | null;
   /** Decided when finalizing is entered: the commit point. */
@@ -56,8 +63,10 @@ const base = setup({
     tags: {} as 'active' | 'resting' | 'final',
   },
   actors: {
-    step: port<EndEvent, StepInput, StepOutput>('step'),
-    deadline: port<None, { limitMs: number | null }, undefined, { type: 'deadline.reached'; at: Instant }>('deadline'),
+    step: port<EndEvent | StepNotice, StepInput, StepOutput, StepNews>('step'),
+    deadline: port<DeadlineCommand, { limitMs: number | null }, undefined, { type: 'deadline.reached'; at: Instant }>(
+      'deadline',
+    ),
     finalize: port<None, FinalizeInput, FinalizeOutput, FinalizeEvent>('finalize'),
   },
   actions: {
@@ -82,6 +91,9 @@ function causeIn(event: Event, limitMs: number | null): Cause | null {
     case 'run.begin':
     case 'record.degraded':
     case 'record.restored':
+    case 'run.extend':
+    case 'clock.jumped':
+    case 'model.failed':
     case 'step.released':
     case 'finalize.settled':
     case 'finalize.degraded':
@@ -96,6 +108,7 @@ const neverStarted = (step: StepId, cause: Cause): StepOutput => ({
   cause,
   failure: null,
   attempts: [],
+  notes: {},
   startedAt: null,
   at: cause.at,
 });
@@ -130,7 +143,7 @@ export const runMachine = base
       }),
       /** Starts what can start and skips what never can. */
       startSteps: base.enqueueActions(({ context, enqueue }) => {
-        const { at, waiting, live, released, settled, steps, limits } = context;
+        const { at, waiting, live, released, settled, steps, limits, deadlineAt, cooling } = context;
         const { concurrency } = limits;
         const next = schedule({ plan: steps, waiting, live, released, settled, concurrency });
         if (next.start.length === 0 && next.skip.length === 0) return;
@@ -147,7 +160,9 @@ export const runMachine = base
         for (const id of next.start) {
           const plan = planOf(steps, id);
           if (plan !== undefined) {
-            enqueue.spawnChild('step', { id: stepActor(id), input: { plan, firstAttempt: 1, at } });
+            const seed = context.seed + steps.indexOf(plan);
+            const input = { plan, firstAttempt: 1, deadlineAt, cooling, seed, at };
+            enqueue.spawnChild('step', { id: stepActor(id), input });
           }
         }
       }),
@@ -168,6 +183,46 @@ export const runMachine = base
         if (!context.live.includes(step) || context.released.includes(step)) return {};
         return { released: [...context.released, step] };
       }),
+      coolModel: base.enqueueActions(({ context, event, enqueue }) => {
+        assertEvent(event, 'model.failed');
+        const cooling = { ...context.cooling, [event.model]: event.until };
+        enqueue.assign({ cooling });
+        const notice: StepNotice = { type: 'models.cooling', cooling };
+        for (const id of context.live) enqueue.sendTo(stepActor(id), notice);
+      }),
+      /** A new deadline, of the run or of one step; what is over already is over at once. */
+      extend: base.enqueueActions(({ context, event, enqueue }) => {
+        assertEvent(event, 'run.extend');
+        const { at, step, deadlineAt, limitMs } = event;
+        if (step !== undefined) {
+          const notice: StepNotice = { type: 'step.extend', at, limitMs };
+          if (context.live.includes(step)) enqueue.sendTo(stepActor(step), notice);
+          return;
+        }
+        enqueue.assign({ deadlineAt });
+        enqueue.sendTo('deadline', { type: 'deadline.set', limitMs } satisfies DeadlineCommand);
+        enqueue({
+          type: 'record',
+          params: { type: 'run.deadline-moved', at, from: context.deadlineAt, to: deadlineAt },
+        });
+        const notice: StepNotice = { type: 'deadline.moved', at, deadlineAt };
+        for (const id of context.live) enqueue.sendTo(stepActor(id), notice);
+      }),
+      /** Limits run on the monotonic clock; what readers see is wall time, and follows the wall clock. */
+      followClock: base.enqueueActions(({ context, event, enqueue }) => {
+        assertEvent(event, 'clock.jumped');
+        const { at, byMs } = event;
+        const from = context.deadlineAt;
+        enqueue({ type: 'record', params: { type: 'clock.jumped', at, byMs } });
+        if (from === null) return;
+        const to = later(from, byMs);
+        enqueue.assign({ deadlineAt: to });
+        enqueue({ type: 'record', params: { type: 'run.deadline-moved', at, from, to } });
+        const notice: StepNotice = { type: 'deadline.moved', at, deadlineAt: to };
+        for (const id of context.live) enqueue.sendTo(stepActor(id), notice);
+      }),
+      /** Listed as late: known, and without consequence. */
+      passOver: () => {},
       latch: base.assign(({ context, event }) => {
         const cause = causeIn(event, context.limits.timeoutMs);
         return cause === null ? {} : { cause, at: cause.at };
@@ -239,6 +294,7 @@ export const runMachine = base
       live: [],
       released: [],
       settled: [],
+      cooling: {},
       cause: null,
       outcome: null,
       recorded: false,
@@ -270,6 +326,9 @@ export const runMachine = base
         initial: 'running',
         on: {
           'step.released': { actions: 'releaseSlot' },
+          'model.failed': { actions: 'coolModel' },
+          'run.extend': { actions: 'extend' },
+          'clock.jumped': { actions: 'followClock' },
           'xstate.done.actor.*': { actions: 'settleStep' },
         },
         states: {
@@ -327,6 +386,8 @@ export const runMachine = base
         on: {
           'run.command': { actions: ['acceptCommand', 'answerTooLate'] },
           'run.end': { actions: 'recordLate' },
+          'run.extend': { actions: 'passOver' },
+          'clock.jumped': { actions: 'passOver' },
           'finalize.degraded': { actions: 'noteDegraded' },
           'finalize.restored': { actions: 'noteRestored' },
         },

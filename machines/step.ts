@@ -1,17 +1,23 @@
-import { type DoneActorEvent, sendTo, setup } from 'xstate';
-import { outcomeOfWaiting, outranks } from './policy/cause.ts';
+import { type DoneActorEvent, assertEvent, sendTo, setup } from 'xstate';
+import { outcomeOf, outcomeOfWaiting, outranks } from './policy/cause.ts';
+import { classOf } from './policy/failure.ts';
 import { settleAttempt } from './policy/outcome.ts';
+import { COOL_DOWN, type Decision, type Tries, chanceOf, decide, firstTry, retryAfterMs } from './policy/retry.ts';
+import { between, earlier, later } from './policy/time.ts';
 import { port } from './port.ts';
 import type {
   AttemptInput,
   AttemptOutput,
   Cause,
+  Cooling,
+  DeadlineCommand,
   EndEvent,
   Failure,
   Instant,
   JournalBody,
   PrepareOutput,
   StepInput,
+  StepNotice,
   StepOutcome,
   StepOutput,
   StepPlan,
@@ -27,19 +33,30 @@ export interface StepContext {
   token: string;
   ladder: StopRung[];
   attempts: AttemptOutput[];
+  /** Candidates and tries; decides what comes after an attempt that failed. */
+  tries: Tries;
+  /** The wait before the next attempt, in milliseconds. */
+  delayMs: number;
+  /** Why each attempt was followed by another, or why not. */
+  notes: Record<number, string>;
+  limitMs: number | null;
+  /** Of the run. */
+  deadlineAt: Instant | null;
+  cooling: Cooling;
+  seed: number;
   /** Why the step is to end, while that is not yet its attempt's affair. */
   cause: Cause | null;
   failure: Failure | null;
 }
 
-type Event = EndEvent | { type: 'deadline.reached'; at: Instant } | { type: 'attempt.released' };
+type Event = EndEvent | StepNotice | { type: 'deadline.reached'; at: Instant } | { type: 'attempt.released' };
 
 const base = setup({
   types: { context: {} as StepContext, input: {} as StepInput, events: {} as Event, output: {} as StepOutput },
   actors: {
     prepare: port<{ type: 'none' }, { step: string; n: number }, PrepareOutput>('prepare'),
     attempt: port<EndEvent, AttemptInput, AttemptOutput, { type: 'attempt.released' }>('attempt'),
-    deadline: port<{ type: 'none' }, { limitMs: number | null }, undefined, { type: 'deadline.reached'; at: Instant }>(
+    deadline: port<DeadlineCommand, { limitMs: number | null }, undefined, { type: 'deadline.reached'; at: Instant }>(
       'deadline',
     ),
   },
@@ -50,13 +67,16 @@ const base = setup({
 });
 
 /** What the step's own limit or a request from the run says, as one typed cause. */
-function causeIn(event: Event, plan: StepPlan): Cause | null {
+function causeIn(event: Event, { limitMs }: StepContext): Cause | null {
   switch (event.type) {
     case 'end':
       return event.cause;
     case 'deadline.reached':
-      return { type: 'step-limit', at: event.at, limitMs: plan.timeoutMs ?? 0 };
+      return { type: 'step-limit', at: event.at, limitMs: limitMs ?? 0 };
     case 'attempt.released':
+    case 'deadline.moved':
+    case 'step.extend':
+    case 'models.cooling':
       return null;
   }
 }
@@ -66,24 +86,35 @@ export const stepMachine = base
   .extend({
     guards: {
       ready: ({ event }) => (event as unknown as DoneActorEvent<PrepareOutput>).output.type === 'ready',
+      triesAgain: ({ context, event }) => decisionAfter(context, attemptIn(event)).type === 'retry',
     },
+    delays: { backOff: ({ context }) => context.delayMs },
     actions: {
       recordStarted: base.enqueueActions(({ context, enqueue }) => {
         enqueue({ type: 'record', params: { type: 'step.started', at: context.startedAt, step: context.plan.id } });
       }),
       recordSettled: base.enqueueActions(({ context, enqueue }) => {
-        const { step, outcome: state, cause, failure, at } = conclude(context);
+        const { step, outcome: state, cause, failure, attempts, notes, at } = conclude(context);
+        const note = notes[attempts.at(-1)?.n ?? 0];
         enqueue({
           type: 'record',
-          params: { type: 'step.settled', at, step, state, cause, ...(failure === null ? {} : { error: failure }) },
+          params: {
+            type: 'step.settled',
+            at,
+            step,
+            state,
+            cause,
+            ...(failure === null ? {} : { error: failure }),
+            ...(note === undefined ? {} : { note }),
+          },
         });
       }),
       latch: base.assign(({ context, event }) => {
-        const cause = causeIn(event, context.plan);
+        const cause = causeIn(event, context);
         return cause !== null && outranks(cause, context.cause) ? { cause, at: cause.at } : {};
       }),
       endAttempt: base.enqueueActions(({ context, event, enqueue }) => {
-        const cause = causeIn(event, context.plan);
+        const cause = causeIn(event, context);
         if (cause !== null) enqueue(sendTo('attempt', { type: 'end', cause } satisfies EndEvent));
       }),
       noteReady: base.assign(({ event }) => {
@@ -95,8 +126,62 @@ export const stepMachine = base
         return output.type === 'refused' ? { failure: output.failure, at: output.at } : {};
       }),
       noteAttempt: base.assign(({ context, event }) => {
-        const attempt = (event as unknown as DoneActorEvent<AttemptOutput>).output;
-        return { attempts: [...context.attempts, attempt], at: attempt.at };
+        const attempt = attemptIn(event);
+        const { note } = decisionAfter(context, attempt);
+        const notes = note === null ? context.notes : { ...context.notes, [attempt.n]: note };
+        return { attempts: [...context.attempts, attempt], notes, at: attempt.at };
+      }),
+      planRetry: base.assign(({ context, event }) => {
+        const decision = decisionAfter(context, attemptIn(event));
+        if (decision.type === 'settle') return {};
+        return { tries: decision.tries, delayMs: decision.delayMs, n: context.n + 1 };
+      }),
+      recordRetry: base.enqueueActions(({ context, event, enqueue }) => {
+        const attempt = attemptIn(event);
+        const decision = decisionAfter(context, attempt);
+        if (decision.type === 'settle') return;
+        const { delayMs, note, tries } = decision;
+        const model = tries.models[tries.model] ?? null;
+        enqueue({
+          type: 'record',
+          params: {
+            type: 'step.backing-off',
+            at: attempt.at,
+            step: context.plan.id,
+            attempt: attempt.n,
+            class: decision.class,
+            delayMs,
+            model,
+            note,
+          },
+        });
+      }),
+      /** A model that failed is left alone by the other steps for a while. */
+      reportModel: base.enqueueActions(({ context, event, self, enqueue }) => {
+        const attempt = attemptIn(event);
+        const { tries, plan } = context;
+        const model = tries.models[tries.model];
+        if (model === undefined || !self._parent) return;
+        const kind = classOf(attempt, plan.retry.rules, ranMs(attempt));
+        if (kind !== 'model' && kind !== 'next-model') return;
+        const until = later(attempt.at, retryAfterMs(attempt) ?? COOL_DOWN);
+        enqueue.sendTo(self._parent, { type: 'model.failed', model, until });
+      }),
+      noteBackedOff: base.assign(({ context }) => ({ at: later(context.at, context.delayMs) })),
+      noteDeadline: base.assign(({ event }) => {
+        assertEvent(event, 'deadline.moved');
+        return { deadlineAt: event.deadlineAt };
+      }),
+      noteCooling: base.assign(({ event }) => {
+        assertEvent(event, 'models.cooling');
+        return { cooling: event.cooling };
+      }),
+      extend: base.enqueueActions(({ context, event, enqueue }) => {
+        assertEvent(event, 'step.extend');
+        const { at, limitMs } = event;
+        enqueue.assign({ limitMs });
+        enqueue.sendTo('deadline', { type: 'deadline.set', limitMs } satisfies DeadlineCommand);
+        enqueue({ type: 'record', params: { type: 'step.extended', at, step: context.plan.id, limitMs } });
       }),
       release: base.enqueueActions(({ context, self, enqueue }) => {
         if (self._parent) enqueue.sendTo(self._parent, { type: 'step.released', step: context.plan.id });
@@ -114,6 +199,13 @@ export const stepMachine = base
       token: '',
       ladder: [],
       attempts: [],
+      tries: firstTry(input.plan.models, input.cooling, input.at),
+      delayMs: 0,
+      notes: {},
+      limitMs: input.plan.timeoutMs,
+      deadlineAt: input.deadlineAt,
+      cooling: { ...input.cooling },
+      seed: input.seed,
       cause: null,
       failure: null,
     }),
@@ -124,6 +216,11 @@ export const stepMachine = base
       input: ({ context }) => ({ limitMs: context.plan.timeoutMs }),
     },
     initial: 'preparing',
+    on: {
+      'deadline.moved': { actions: 'noteDeadline' },
+      'models.cooling': { actions: 'noteCooling' },
+      'step.extend': { actions: 'extend' },
+    },
     states: {
       preparing: {
         description: 'The task is filled in, the working folder looked at, the agent found',
@@ -150,17 +247,36 @@ export const stepMachine = base
             n: context.n,
             token: context.token,
             agent: context.plan.agent,
-            model: context.plan.model,
+            model: context.tries.models[context.tries.model] ?? null,
             ladder: context.ladder,
+            limits: context.plan.limits,
+            leftovers: context.plan.leftovers,
+            delivery: context.tries.delivery,
+            deadlineAt: earlier(context.deadlineAt, stepDeadline(context)),
             at: context.at,
           }),
-          onDone: { target: 'settled', actions: 'noteAttempt' },
+          onDone: [
+            {
+              guard: 'triesAgain',
+              target: 'backingOff',
+              actions: ['recordRetry', 'reportModel', 'noteAttempt', 'planRetry'],
+            },
+            { target: 'settled', actions: ['reportModel', 'noteAttempt'] },
+          ],
         },
         on: {
           end: { actions: 'endAttempt' },
           'deadline.reached': { actions: 'endAttempt' },
           'attempt.released': { actions: 'release' },
         },
+      },
+      backingOff: {
+        description: 'The last attempt failed and is proven gone; the next one comes after a wait',
+        on: {
+          end: { target: 'settled', actions: 'latch' },
+          'deadline.reached': { target: 'settled', actions: 'latch' },
+        },
+        after: { backOff: { target: 'preparing', actions: 'noteBackedOff' } },
       },
       settled: { type: 'final', entry: 'recordSettled' },
     },
@@ -169,13 +285,32 @@ export const stepMachine = base
   });
 
 function conclude(context: StepContext): StepOutput {
-  const { plan, attempts, startedAt, at } = context;
-  return { step: plan.id, attempts, startedAt, at, ...verdict(context) };
+  const { plan, attempts, notes, startedAt, at } = context;
+  return { step: plan.id, attempts, notes, startedAt, at, ...verdict(context) };
 }
+
+const attemptIn = (event: unknown): AttemptOutput => (event as DoneActorEvent<AttemptOutput>).output;
+
+const ranMs = ({ startedAt, exit, at }: AttemptOutput): number =>
+  startedAt === null ? 0 : between(startedAt, exit?.at ?? at);
+
+function decisionAfter(context: StepContext, attempt: AttemptOutput): Decision {
+  const { tries, plan, cooling, seed } = context;
+  const chance = chanceOf(seed, attempt.n);
+  return decide(tries, { attempt, ranMs: ranMs(attempt), retry: plan.retry, cooling, at: attempt.at, chance });
+}
+
+/** When the step's own limit is over. */
+const stepDeadline = ({ startedAt, limitMs }: StepContext): Instant | null =>
+  limitMs === null ? null : later(startedAt, limitMs);
 
 function verdict(context: StepContext): { outcome: StepOutcome; cause: Cause; failure: Failure | null } {
   const last = context.attempts.at(-1);
-  if (last !== undefined) return settleAttempt(last);
+  // Ended in a wait: the cause is the step's own, what the last attempt said stays beside it.
+  if (context.cause !== null && last !== undefined) {
+    return { outcome: outcomeOf(context.cause), cause: context.cause, failure: last.failure };
+  }
+  if (last !== undefined && context.failure === null) return settleAttempt(last);
   if (context.cause !== null) {
     const { cause } = context;
     return { outcome: cause.type === 'step-limit' ? 'failed' : outcomeOfWaiting(cause), cause, failure: null };

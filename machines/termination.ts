@@ -22,8 +22,12 @@ export interface TerminationContext extends TerminationInput {
   rounds: number;
   signals: SentSignal[];
   leftovers: Member[];
-  /** Who the last look found. */
+  /** Who the last look found and is to go. */
   members: Member[];
+  /** Who stays: declared by the child, or left by the plan's own wish. */
+  kept: Member[];
+  /** The search of the last clean look; 0 is none. */
+  cleanSearch: number;
   level: ProofLevel;
   reason: string | null;
   at: Instant;
@@ -53,6 +57,14 @@ const base = setup({
   },
 });
 
+/** Who of those found is to go. A child that was ended by us leaves nothing but what it declared. */
+const toGo = (context: TerminationContext, members: Member[]): Member[] =>
+  keepsLeftovers(context) ? [] : members.filter((member) => member.declared !== true);
+const keepsLeftovers = ({ why, policy }: TerminationContext): boolean => why === 'leftovers' && policy === 'keep';
+
+/** What was killed may have forked in the meantime: one clean look is not enough then. */
+const needsTwoLooks = (context: TerminationContext): boolean => context.rounds > 0;
+
 /** Ends a process tree and proves it: ask, force, look, until nobody is found or nothing more can be done. */
 export const terminationMachine = base
   .extend({
@@ -60,7 +72,13 @@ export const terminationMachine = base
       leaderGone: ({ context }) => context.why === 'leftovers',
       canAsk: ({ context }) => currentRung(context) !== undefined,
       canAskAgain: ({ context }) => asks(context)[context.rung + 1] !== undefined,
-      nobody: ({ event }) => event.type === 'tree.looked' && event.members.length === 0,
+      cleanAtOnce: ({ context, event }) => isClean(context, event) && !needsTwoLooks(context),
+      cleanAgain: ({ context, event }) =>
+        isClean(context, event) &&
+        context.cleanSearch > 0 &&
+        event.type === 'tree.looked' &&
+        event.search !== context.cleanSearch,
+      cleanOnce: ({ context, event }) => isClean(context, event),
       canAskStrays: ({ context }) =>
         context.rounds === 0 && context.ladder.some((rung) => rung.do === 'SIGTERM' || rung.do === 'SIGINT'),
       patient: ({ context }) => context.rounds < MAX_ROUNDS,
@@ -94,15 +112,18 @@ export const terminationMachine = base
       noteMembers: base.assign(({ context, event }) => {
         assertEvent(event, 'tree.looked');
         return {
-          members: event.members,
-          leftovers: merge(context.leftovers, event.members).slice(0, 64),
+          members: toGo(context, event.members),
+          leftovers: merge(context.leftovers, toGo(context, event.members)).slice(0, 64),
+          kept: keptOf(context, event.members),
+          cleanSearch: 0,
           level: event.level,
           at: event.at,
         };
       }),
-      noteClean: base.assign(({ event }) => {
+      noteClean: base.assign(({ context, event }) => {
         assertEvent(event, 'tree.looked');
-        return { members: [], level: event.level, at: event.at };
+        const { search: cleanSearch, level, at, members } = event;
+        return { members: [], kept: keptOf(context, members), cleanSearch, level, at };
       }),
       noteBlind: base.assign(({ event }) => {
         assertEvent(event, 'tree.blind');
@@ -125,6 +146,8 @@ export const terminationMachine = base
       signals: [],
       leftovers: [],
       members: [],
+      kept: [],
+      cleanSearch: 0,
       level: 'group',
       reason: null,
     }),
@@ -168,7 +191,9 @@ export const terminationMachine = base
         on: {
           'tree.emptied': { actions: 'release' },
           'tree.looked': [
-            { guard: 'nobody', target: 'gone', actions: 'noteClean' },
+            { guard: 'cleanAtOnce', target: 'gone', actions: 'noteClean' },
+            { guard: 'cleanAgain', target: 'gone', actions: 'noteClean' },
+            { guard: 'cleanOnce', target: 'looking', reenter: true, actions: 'noteClean' },
             { guard: 'canAskStrays', target: 'asking', actions: ['noteMembers', 'climbToSignals', 'losePatience'] },
             { guard: 'patient', target: 'forcing', actions: 'noteMembers' },
             { target: 'survived', actions: 'noteMembers' },
@@ -186,12 +211,22 @@ export const terminationMachine = base
     options: { maxIterations: 1_000 },
   });
 
+function isClean(context: TerminationContext, event: TreeEvent): boolean {
+  return event.type === 'tree.looked' && toGo(context, event.members).length === 0;
+}
+
+function keptOf(context: TerminationContext, members: Member[]): Member[] {
+  const going = toGo(context, members);
+  return members.filter((member) => !going.includes(member)).slice(0, 64);
+}
+
 function proof(context: TerminationContext, verdict: Verdict): Proof {
   return {
     verdict,
     level: context.level,
     members: verdict === 'survived' ? context.members : [],
     leftovers: context.leftovers,
+    kept: context.kept,
     signals: context.signals,
     ...(context.reason === null ? {} : { reason: context.reason }),
     at: context.at,

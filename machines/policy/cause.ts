@@ -10,6 +10,8 @@ const ORDER: readonly (readonly CauseType[])[] = [
   ['run-deadline'],
   ['step-limit'],
   ['attempt-limit'],
+  ['first-output-limit'],
+  ['stall-limit'],
   ['tool-limit'],
   ['budget'],
   ['protocol-error'],
@@ -42,6 +44,8 @@ export function outcomeOf(cause: Cause): 'completed' | 'failed' | 'stopped' | 'p
     case 'run-deadline':
     case 'step-limit':
     case 'attempt-limit':
+    case 'first-output-limit':
+    case 'stall-limit':
     case 'tool-limit':
     case 'budget':
     case 'protocol-error':

@@ -42,14 +42,24 @@ export function classOf(attempt: AttemptOutput, rules: readonly FailureRule[], r
   switch (cause.type) {
     case 'failure':
     case 'protocol-error':
-      return failure === null ? null : (ruled(failure, rules) ?? (diedAtStart(attempt, ranMs) ? 'startup' : CLASSES[failure.code]));
+      return failure === null
+        ? null
+        : (ruled(failure, rules) ?? (diedAtStart(attempt, ranMs) ? 'startup' : CLASSES[failure.code]));
     case 'attempt-limit':
     case 'first-output-limit':
     case 'tool-limit':
-      return 'task';
     case 'stall-limit':
       return 'task';
-    default:
+    case 'completed':
+    case 'stop':
+    case 'runner-signal':
+    case 'runner-crashed':
+    case 'run-deadline':
+    case 'step-limit':
+    case 'budget':
+    case 'interrupt':
+    case 'superseded':
+    case 'dependency':
       return null;
   }
 }
@@ -58,7 +68,8 @@ function ruled({ code, message }: Failure, rules: readonly FailureRule[]): Failu
   const text = message.toLowerCase();
   return rules.find(
     (rule) =>
-      (rule.code === undefined || rule.code === code) && (rule.text === undefined || text.includes(rule.text.toLowerCase())),
+      (rule.code === undefined || rule.code === code) &&
+      (rule.text === undefined || text.includes(rule.text.toLowerCase())),
   )?.as;
 }
 

@@ -5,6 +5,7 @@ export const summarize = (proof: Proof): ProofSummary => ({
   verdict: proof.verdict,
   level: proof.level,
   leftovers: proof.leftovers.length,
+  kept: proof.kept.length,
   survivors: proof.members.length,
   ...(proof.reason === undefined ? {} : { reason: proof.reason }),
 });

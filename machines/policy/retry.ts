@@ -53,9 +53,13 @@ export function decide(tries: Tries, circumstances: Circumstances): Decision {
     case 'never':
       return settle(null);
     case 'startup':
-      return atStart(tries, circumstances) ?? otherModel(tries, circumstances, kind) ?? atTask(tries, circumstances, kind);
+      return (
+        atStart(tries, circumstances) ?? otherModel(tries, circumstances, kind) ?? atTask(tries, circumstances, kind)
+      );
     case 'model':
-      return otherModel(tries, circumstances, kind) ?? sameModel(tries, circumstances) ?? atTask(tries, circumstances, kind);
+      return (
+        otherModel(tries, circumstances, kind) ?? sameModel(tries, circumstances) ?? atTask(tries, circumstances, kind)
+      );
     case 'next-model':
       return otherModel(tries, circumstances, kind) ?? settle(null);
     case 'task':
@@ -104,7 +108,8 @@ function nextModel(models: readonly string[], current: number, cooling: Cooling,
 function sameModel(tries: Tries, { attempt, retry, chance, at }: Circumstances): Decision | null {
   const wait = retry.modelMs[tries.waits];
   const asked = retryAfterMs(attempt);
-  if (asked !== null && asked > retry.mostWaitMs) return settle(`the model asks to be left alone until ${later(at, asked)}`);
+  if (asked !== null && asked > retry.mostWaitMs)
+    return settle(`the model asks to be left alone until ${later(at, asked)}`);
   if (wait === undefined) return null;
   return {
     type: 'retry',

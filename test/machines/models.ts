@@ -1,19 +1,26 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import {
+  activityMachine,
   attemptMachine,
   finalizeMachine,
   runMachine,
   stepMachine,
   terminationMachine,
+  type ActivityInput,
   type AgentEnd,
+  type AttemptInput,
+  type AttemptLimits,
   type AttemptOutput,
   type Cause,
   type Failure,
   type Member,
   type Owner,
   type Proof,
+  type RetryPlan,
   type RunInput,
+  type StepInput,
   type StepOutput,
+  type StepPlan,
   type StopRung,
 } from '../../machines/index.ts';
 import type { PathModel } from '../../src/testing/index.ts';
@@ -28,6 +35,17 @@ export const LADDER: StopRung[] = [
 ];
 
 const failure: Failure = { code: 'exit-code', message: 'exit 3' };
+export const NO_LIMITS: AttemptLimits = { attemptMs: null, firstOutputMs: null, stall: null, toolMs: null };
+export const RETRY: RetryPlan = {
+  attempts: 2,
+  backoff: { firstMs: 1_000, factor: 2, mostMs: 60_000 },
+  startupMs: [250],
+  modelMs: [2_000],
+  mostWaitMs: 60_000,
+  afterSideEffects: false,
+  unproven: false,
+  rules: [],
+};
 export const STOP: Cause = { type: 'stop', at: AT, source: 'test' };
 const INTERRUPT: Cause = { type: 'interrupt', at: AT, source: 'test' };
 const SUCCESS: AgentEnd = { type: 'success', chars: 2, stop: 'stop' };
@@ -39,6 +57,7 @@ export const proof = (verdict: Proof['verdict']): Proof => ({
   level: 'searched',
   members: verdict === 'survived' ? [member] : [],
   leftovers: [],
+  kept: [],
   signals: [],
   at: AT,
 });
@@ -58,14 +77,29 @@ const table =
 
 export const attemptModel: PathModel = {
   machine: attemptMachine,
-  input: { step: 'a', n: 1, token: 't', agent: 'fake', model: null, ladder: LADDER, at: AT },
+  input: {
+    step: 'a',
+    n: 1,
+    token: 't',
+    agent: 'fake',
+    model: null,
+    ladder: LADDER,
+    limits: { ...NO_LIMITS, attemptMs: 5_000, stall: { afterMs: 1_000, action: 'stop' } },
+    leftovers: 'end',
+    delivery: 'auto',
+    deadlineAt: null,
+    at: AT,
+  } satisfies AttemptInput,
   variants: table({
     'child.started': [{ type: 'child.started', at: AT, pid: 42, startTime: 420 } as never],
     'child.unstarted': [
       { type: 'child.unstarted', at: AT, failure: { code: 'command-missing', message: 'no' } } as never,
     ],
     'child.active': [{ type: 'child.active', at: AT, progress: true } as never],
-    'child.tool': [{ type: 'child.tool', at: AT, tool: { id: '1', name: 'bash' } } as never],
+    'child.tool': [
+      { type: 'child.tool', at: AT, tool: { id: '1', name: 'bash' }, mayChange: true } as never,
+      { type: 'child.tool', at: AT, tool: null, mayChange: false } as never,
+    ],
     'child.usage': [
       {
         type: 'child.usage',
@@ -82,6 +116,11 @@ export const attemptModel: PathModel = {
     'child.drained': [
       { type: 'child.drained', at: AT, how: 'closed', end: SUCCESS } as never,
       { type: 'child.drained', at: AT, how: 'closed', end: FAILURE } as never,
+    ],
+    'limit.reached': [{ type: 'limit.reached', cause: { type: 'attempt-limit', at: AT, limitMs: 5_000 } } as never],
+    'activity.changed': [
+      { type: 'activity.changed', at: AT, state: 'quiet' } as never,
+      { type: 'activity.changed', at: AT, state: 'stalled' } as never,
     ],
     end: [{ type: 'end', cause: INTERRUPT } as never, { type: 'end', cause: STOP } as never],
     'xstate.done.actor.termination': [done('termination', proof('gone')), done('termination', proof('survived'))],
@@ -115,7 +154,14 @@ export const attemptModel: PathModel = {
 
 /* ------------------------------------------------------------------ termination */
 
-const terminationInput = (why: 'stop' | 'leftovers', ladder: StopRung[]) => ({ step: 'a', n: 1, why, ladder, at: AT });
+const terminationInput = (why: 'stop' | 'leftovers', ladder: StopRung[], policy: 'end' | 'keep' = 'end') => ({
+  step: 'a',
+  n: 1,
+  why,
+  ladder,
+  policy,
+  at: AT,
+});
 
 const terminationModel = (input: ReturnType<typeof terminationInput>): PathModel => ({
   machine: terminationMachine,
@@ -123,21 +169,63 @@ const terminationModel = (input: ReturnType<typeof terminationInput>): PathModel
   variants: table({
     'tree.applied': [{ type: 'tree.applied', at: AT, rung: 'SIGTERM', targets: 1 } as never],
     'tree.looked': [
-      { type: 'tree.looked', at: AT, members: [], level: 'searched' } as never,
-      { type: 'tree.looked', at: AT, members: [member], level: 'searched' } as never,
+      { type: 'tree.looked', at: AT, members: [], level: 'searched', search: 1 } as never,
+      { type: 'tree.looked', at: AT, members: [], level: 'searched', search: 2 } as never,
+      { type: 'tree.looked', at: AT, members: [member], level: 'searched', search: 3 } as never,
+      { type: 'tree.looked', at: AT, members: [{ ...member, declared: true }], level: 'searched', search: 4 } as never,
     ],
     'tree.blind': [{ type: 'tree.blind', at: AT, reason: 'no /proc', level: 'group' } as never],
   }),
-  identity: ({ context }) => [context.rung, context.rounds, context.members.length],
+  identity: ({ context }) => [context.rung, context.rounds, context.members.length, context.cleanSearch],
 });
 
 export const terminationModels: PathModel[] = [
   terminationModel(terminationInput('stop', LADDER)),
   terminationModel(terminationInput('leftovers', LADDER)),
   terminationModel(terminationInput('stop', [{ do: 'SIGKILL', graceMs: 1_000 }])),
+  terminationModel(terminationInput('leftovers', LADDER, 'keep')),
+];
+
+/* ------------------------------------------------------------------ activity */
+
+const ALL_LIMITS: AttemptLimits = {
+  attemptMs: 60_000,
+  firstOutputMs: 5_000,
+  stall: { afterMs: 30_000, action: 'stop' },
+  toolMs: 10_000,
+};
+
+const activityModel = (limits: AttemptLimits): PathModel => ({
+  machine: activityMachine,
+  input: { limits, at: AT } satisfies ActivityInput,
+  variants: table({
+    heard: [{ type: 'heard', at: AT, progress: true } as never, { type: 'heard', at: AT, progress: false } as never],
+    'tool.opened': [
+      { type: 'tool.opened', at: AT, name: 'bash' } as never,
+      { type: 'tool.opened', at: AT, name: 'read' } as never,
+    ],
+  }),
+  identity: ({ context }) => context.tool?.name,
+});
+
+export const activityModels: PathModel[] = [
+  activityModel(NO_LIMITS),
+  activityModel(ALL_LIMITS),
+  activityModel({ ...NO_LIMITS, stall: { afterMs: 90_000, action: 'notice' } }),
 ];
 
 /* ------------------------------------------------------------------ step */
+
+const plan = (id: string, needs: string[] = [], timeoutMs: number | null = null): StepPlan => ({
+  id,
+  agent: 'fake',
+  models: ['m/1', 'm/2'],
+  needs,
+  timeoutMs,
+  limits: NO_LIMITS,
+  retry: RETRY,
+  leftovers: 'end',
+});
 
 const attemptOutput = (outcome: AttemptOutput['outcome'], verdict: Proof['verdict'] = 'gone'): AttemptOutput => ({
   n: 1,
@@ -146,6 +234,9 @@ const attemptOutput = (outcome: AttemptOutput['outcome'], verdict: Proof['verdic
   failure: outcome === 'completed' ? null : failure,
   exit: { at: AT, code: outcome === 'completed' ? 0 : 3, signal: null },
   forcedExit: false,
+  active: true,
+  sideEffects: false,
+  startedAt: AT,
   usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, turns: 0, tools: 0 },
   session: null,
   model: null,
@@ -155,9 +246,19 @@ const attemptOutput = (outcome: AttemptOutput['outcome'], verdict: Proof['verdic
 
 export const stepModel: PathModel = {
   machine: stepMachine,
-  input: { plan: { id: 'a', agent: 'fake', model: null, needs: [], timeoutMs: 60_000 }, firstAttempt: 1, at: AT },
+  input: {
+    plan: plan('a', [], 60_000),
+    firstAttempt: 1,
+    deadlineAt: null,
+    cooling: {},
+    seed: 1,
+    at: AT,
+  } satisfies StepInput,
   variants: table({
     end: [{ type: 'end', cause: STOP } as never],
+    'deadline.moved': [{ type: 'deadline.moved', at: AT, deadlineAt: AT } as never],
+    'step.extend': [{ type: 'step.extend', at: AT, limitMs: 1_000 } as never],
+    'models.cooling': [{ type: 'models.cooling', cooling: {} } as never],
     'xstate.done.actor.prepare': [
       done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER }),
       done('prepare', { type: 'refused', at: AT, failure: { code: 'cwd-missing', message: 'no' } }),
@@ -168,13 +269,12 @@ export const stepModel: PathModel = {
       done('attempt', attemptOutput('completed', 'survived')),
     ],
   }),
-  identity: ({ context }) => [context.cause?.type, context.failure?.code, context.attempts.length],
+  identity: ({ context }) => [context.cause?.type, context.failure?.code, context.attempts.length, context.tries.task],
 };
 
 /* ------------------------------------------------------------------ run */
 
 export const OWNER: Owner = { host: 'h', bootId: 'b', pid: 1, startTime: 1, instance: 'i' };
-const plan = (id: string, needs: string[] = []) => ({ id, agent: 'fake', model: null, needs, timeoutMs: null });
 
 export const RUN_INPUT: RunInput = {
   id: 'r',
@@ -184,6 +284,7 @@ export const RUN_INPUT: RunInput = {
   limits: { concurrency: 2, timeoutMs: 60_000 },
   labels: {},
   owner: OWNER,
+  seed: 1,
 };
 
 const stepOutput = (step: string, outcome: StepOutput['outcome']): StepOutput => ({
@@ -192,6 +293,7 @@ const stepOutput = (step: string, outcome: StepOutput['outcome']): StepOutput =>
   cause: outcome === 'paused' ? INTERRUPT : attemptOutput(outcome as 'failed').cause,
   failure: null,
   attempts: [],
+  notes: {},
   startedAt: AT,
   at: AT,
 });
@@ -221,6 +323,12 @@ function runVariants(type: string, { context }: AnyMachineSnapshot): EventObject
       { type, cause: { type: 'runner-signal', at: AT, signal: 'SIGTERM' } } as never,
       { type, cause: { type: 'budget', at: AT, budget: 'usage' } } as never,
     ],
+    'run.extend': [
+      { type, at: AT, deadlineAt: AT, limitMs: 1_000 } as never,
+      { type, at: AT, step: 'a', deadlineAt: AT, limitMs: 1_000 } as never,
+    ],
+    'clock.jumped': [{ type, at: AT, byMs: 5_000 } as never],
+    'model.failed': [{ type, model: 'm/1', until: AT } as never],
     'step.released': (context.live as string[]).map((step) => ({ type, step }) as EventObject),
     'xstate.done.actor.finalize': [done('finalize', { recorded: true }), done('finalize', { recorded: false })],
   })(type);
@@ -242,6 +350,7 @@ export const models: Record<string, PathModel[]> = {
   run: [runModel],
   step: [stepModel],
   attempt: [attemptModel],
+  activity: activityModels,
   termination: terminationModels,
   finalize: [finalizeModel],
 };

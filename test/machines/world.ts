@@ -3,6 +3,7 @@ import {
   type Answer,
   type JournalBody,
   type JournalRecord,
+  activityMachine,
   attemptMachine,
   fill,
   finalizeMachine,
@@ -23,13 +24,14 @@ export class World {
   readonly clock = new StepClock();
   readonly run: AnyActorRef;
   #ms = Date.parse(AT);
+  #searches = 1;
 
   constructor(input = RUN_INPUT) {
     const inert = fromCallback(() => {});
     const record = (_: unknown, body: JournalBody): void => this.journal(body);
     const termination = terminationMachine.provide({ actors: { tree: fill(inert as never) } });
     const attempt = attemptMachine.provide({
-      actors: { child: fill(inert as never), termination: fill(termination) },
+      actors: { child: fill(inert as never), termination: fill(termination), activity: fill(activityMachine) },
       actions: { record },
     });
     const step = stepMachine.provide({
@@ -113,6 +115,8 @@ export class World {
     });
     const deadline = to(step, 'step limit', () => ({ type: 'deadline.reached', at: this.at() }));
     const attempt = actorAt(step, ['attempt']);
+    if (step.getSnapshot().value === 'backingOff')
+      return [deadline, { name: `${id} back-off`, go: () => this.clock.advance(60_000) }];
     if (attempt === undefined) {
       return [
         deadline,
@@ -150,7 +154,7 @@ export class World {
       move('active', () => ({ type: 'child.active', at: this.at(), progress: true })),
       move('usage', () => ({ type: 'child.usage', at: this.at(), usage })),
       move('model', () => ({ type: 'child.model', at: this.at(), model: 'm/1' })),
-      move('tool', () => ({ type: 'child.tool', at: this.at(), tool: { id: '1', name: 'bash' } })),
+      move('tool', () => ({ type: 'child.tool', at: this.at(), tool: { id: '1', name: 'bash' }, mayChange: false })),
     ];
     if (context.exit === null) {
       moves.push(move('exited', () => ({ type: 'child.exited', at: this.at(), code: 0, signal: null })));
@@ -178,8 +182,20 @@ export class World {
     });
     return [
       move('emptied', () => ({ type: 'tree.emptied', at: this.at() })),
-      move('looked: nobody', () => ({ type: 'tree.looked', at: this.at(), members: [], level: 'searched' })),
-      move('looked: somebody', () => ({ type: 'tree.looked', at: this.at(), members: [member], level: 'searched' })),
+      move('looked: nobody', () => ({
+        type: 'tree.looked',
+        at: this.at(),
+        members: [],
+        level: 'searched',
+        search: this.#searches++,
+      })),
+      move('looked: somebody', () => ({
+        type: 'tree.looked',
+        at: this.at(),
+        members: [member],
+        level: 'searched',
+        search: this.#searches++,
+      })),
       move('blind', () => ({ type: 'tree.blind', at: this.at(), reason: 'no /proc', level: 'group' })),
       { name: `${id} time`, go: () => this.clock.advance(1_000) },
     ];
