@@ -436,6 +436,7 @@ function conclude(context: AttemptContext): AttemptOutput {
       : { type: 'failure', at: context.at, reason: context.unstarted.code };
   return {
     n: context.n,
+    token: context.token,
     outcome: outcomeOf(cause),
     cause,
     failure: failureFor(context, cause, end),

@@ -269,6 +269,8 @@ export interface AttemptInput {
 
 export interface AttemptOutput {
   n: number;
+  /** Of the process: the token that its environment carried. */
+  token: string;
   outcome: 'completed' | 'failed' | 'stopped' | 'paused';
   cause: Cause;
   failure: Failure | null;

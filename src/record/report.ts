@@ -122,6 +122,10 @@ export function describeCause(cause: Cause): string {
       return `the step's time limit of ${seconds(cause.limitMs)} was reached`;
     case 'attempt-limit':
       return `the attempt's time limit of ${seconds(cause.limitMs)} was reached`;
+    case 'first-output-limit':
+      return `it gave no output within ${seconds(cause.limitMs)}`;
+    case 'stall-limit':
+      return `it made no progress for ${seconds(cause.limitMs)}`;
     case 'tool-limit':
       return `the tool ${inline(cause.tool)} reached its time limit of ${seconds(cause.limitMs)}`;
     case 'budget':

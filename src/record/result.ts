@@ -50,6 +50,8 @@ export type StepOutputRef = { text: string } | { path: string; bytes: number; li
 
 export interface AttemptResult {
   n: number;
+  /** Of the process: the token that its environment carried. */
+  instance: string;
   agent: string;
   model: string | null;
   outcome: AttemptOutput['outcome'];
@@ -60,8 +62,12 @@ export interface AttemptResult {
   exit: number | null;
   signal: string | null;
   forcedExit: boolean;
+  /** When its end was complete: exit, streams and proof. */
+  closedAt: Instant;
   /** Null when no process was ever started or its end was never recorded. */
   proof: ProofSummary | null;
+  /** Why there was another attempt after it, or why not. */
+  note?: string;
 }
 
 /** `proof.json` of a run (v1): whether everything it started has ended, and how well that could be seen. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fromCallback } from 'xstate';
 import type { AttemptInput, ChildCommand, ChildEvent } from '../../machines/protocol.ts';
@@ -19,6 +19,7 @@ import { recordLaunch, requestFor } from './launching.ts';
 import { Listener, type Said } from './listener.ts';
 import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
 import type { Prepared } from './prepared.ts';
+import { survivorsDir } from './survivors.ts';
 import type { Entry } from './table.ts';
 
 /**
@@ -42,7 +43,18 @@ export const child = (kit: Kit) =>
       return undefined;
     }
     const writer = new Writer(kit, input, prepared, made.paths, tell);
-    receive(kit.guard(() => writer.finish()));
+    receive(
+      kit.guard((command) => {
+        switch (command.type) {
+          case 'child.finish':
+            writer.finish();
+            return;
+          case 'child.wrap-up':
+            writer.wrapUp(command.leftMs);
+            return;
+        }
+      }),
+    );
     writer.start();
     return () => {
       over = true;
@@ -71,6 +83,8 @@ class Writer {
   readonly #stderr: RawLog;
   #transcript: Transcript | null = null;
   #closed = false;
+  /** Files of this launch that hold the task: gone when the attempt is. */
+  #files: string[] = [];
   #exit: { code: number | null; signal: string | null } = { code: null, signal: null };
 
   constructor(
@@ -86,7 +100,7 @@ class Writer {
     this.#tell = tell;
     this.#paths = paths;
     this.#entry = kit.table.open(input.step, input.n, input.token);
-    this.#request = requestFor(kit, prepared, paths);
+    this.#request = requestFor(kit, input, prepared, paths);
     this.#session = prepared.agent.adapter.open(this.#request);
     this.#entry.session = this.#session;
     this.#listener = new Listener(kit, tell, {
@@ -100,6 +114,8 @@ class Writer {
   start(): void {
     const { adapter } = this.#prepared.agent;
     const spec = adapter.launch(this.#request);
+    this.#files = (spec.files ?? []).map(({ path }) => path);
+    if (this.#prepared.step.survivors === 'declared') makeDir(survivorsDir(this.#kit, this.#input));
     const recorded = recordLaunch(this.#kit, this.#paths, this.#input, this.#request, spec);
     if (recorded.type === 'trouble') {
       this.#tell(unwritable(this.#kit, recorded.message));
@@ -149,12 +165,18 @@ class Writer {
     this.#act(this.#session.finish());
   }
 
+  /** The time is nearly over: an agent that can be told is told. */
+  wrapUp(leftMs: number): void {
+    this.#act(this.#session.wrapUp(leftMs));
+  }
+
   /** No byte is kept any more; what still comes is read and dropped. */
   close(): void {
     this.#closed = true;
     this.#stdout.close();
     this.#stderr.close();
     this.#transcript?.close();
+    for (const path of this.#files) rmSync(path, { force: true });
   }
 
   #act(reply: Reply): void {

@@ -10,7 +10,7 @@ import {
   fold,
 } from '../../machines/index.ts';
 import { type Journal, type StatusFile, readJournal } from '../record/index.ts';
-import type { EndedAttempt, EndedStep } from './ending.ts';
+import { endedSteps } from './journaled.ts';
 import type { Kit } from './kit.ts';
 import type { Closing } from './lines.ts';
 import { createProjector } from './projector.ts';
@@ -84,7 +84,7 @@ function closeOpen(kit: Kit, records: readonly JournalRecord[], cause: Cause): v
   kit.record({ type: 'run.stopping', at: cause.at, cause });
   for (const step of fold(records)?.steps ?? []) {
     if (step.state === 'running') closeAttempt(kit, step, cause);
-    if (step.state === 'running' || step.state === 'preparing' || step.state === 'pending') {
+    if (isOpen(step)) {
       const state = step.state === 'pending' ? 'skipped' : 'failed';
       kit.record({ type: 'step.settled', at: kit.now(), step: step.id, state, cause });
     }
@@ -92,10 +92,19 @@ function closeOpen(kit: Kit, records: readonly JournalRecord[], cause: Cause): v
   kit.record({ type: 'run.finalizing', at: kit.now() });
 }
 
+const isOpen = ({ state }: StepStatus): boolean =>
+  state === 'running' || state === 'preparing' || state === 'backing-off' || state === 'pending';
+
 function closeAttempt(kit: Kit, step: StepStatus, cause: Cause): void {
   const entry = kit.table.get(step.id, step.attempt);
   const survivors = entry?.verdict === 'survived' ? entry.strays.length : 0;
-  const proof: ProofSummary = { verdict: entry?.verdict ?? 'unknown', level: 'searched', leftovers: 0, survivors };
+  const proof: ProofSummary = {
+    verdict: entry?.verdict ?? 'unknown',
+    level: 'searched',
+    leftovers: 0,
+    kept: 0,
+    survivors,
+  };
   kit.record({
     type: 'attempt.closed',
     at: kit.now(),
@@ -115,37 +124,4 @@ function statusAt(records: readonly JournalRecord[], seq: number, updatedAt: str
   const status = fold(records.filter((record) => record.seq <= seq));
   if (status === null) throw new Error('the journal has no run.started');
   return { ...status, updatedAt };
-}
-
-/** The ends of the steps as the journal tells them. */
-export function endedSteps(records: readonly JournalRecord[]): EndedStep[] {
-  const status = fold(records);
-  const attempts = new Map<string, EndedAttempt[]>();
-  const exits = new Map<string, { code: number | null; signal: string | null }>();
-  for (const record of records) {
-    if (record.type === 'attempt.exited') {
-      exits.set(`${record.step}#${record.attempt}`, { code: record.code, signal: record.signal });
-    }
-    if (record.type === 'attempt.closed') {
-      const { step, attempt: n, model, outcome, error, usage, forcedExit, proof } = record;
-      const exit = exits.get(`${step}#${n}`) ?? null;
-      const list = attempts.get(step) ?? [];
-      list.push({ n, model, outcome, failure: error ?? null, usage, exit, forcedExit, proof });
-      attempts.set(step, list);
-    }
-  }
-  return (status?.steps ?? []).flatMap((step) =>
-    step.cause === undefined || step.state === 'pending' || step.state === 'preparing' || step.state === 'running'
-      ? []
-      : [
-          {
-            step: step.id,
-            agent: step.agent,
-            outcome: step.state,
-            cause: step.cause,
-            failure: step.error ?? null,
-            attempts: attempts.get(step.id) ?? [],
-          },
-        ],
-  );
 }

@@ -1,28 +1,19 @@
 import { fromCallback } from 'xstate';
-import type { Instant } from '../../machines/protocol.ts';
+import type { DeadlineCommand } from '../../machines/protocol.ts';
+import { patient } from './clock.ts';
 import { now } from './kit.ts';
 
-/** A timer later than this met a loop that was blocked, or a machine that slept. */
-const LATE_MS = 1_000;
-
 /**
- * The `deadline` port: says once that the limit is over, on the monotonic clock. When it fires late, the loop first
- * reads what waits: a child that has finished in time is not ended for our own slowness.
+ * The `deadline` port: says once that the limit is over, on the monotonic clock. A new limit counts from when it is
+ * set; 0 is over at once.
  */
-export const deadline = fromCallback<{ type: 'none' }, { limitMs: number | null }>(({ sendBack, input }) => {
-  if (input.limitMs === null) return undefined;
-  let stopped = false;
-  const due = performance.now() + input.limitMs;
-  const tell = (): void => {
-    const at: Instant = now();
-    if (!stopped) sendBack({ type: 'deadline.reached', at });
+export const deadline = fromCallback<DeadlineCommand, { limitMs: number | null }>(({ sendBack, receive, input }) => {
+  let timer: unknown;
+  const arm = (limitMs: number): void => {
+    patient.clearTimeout(timer);
+    timer = patient.setTimeout(() => sendBack({ type: 'deadline.reached', at: now() }), Math.max(0, limitMs));
   };
-  const timer = setTimeout(() => {
-    if (performance.now() - due < LATE_MS) tell();
-    else setImmediate(() => setImmediate(tell));
-  }, input.limitMs);
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-  };
+  if (input.limitMs !== null) arm(input.limitMs);
+  receive(({ limitMs }) => arm(limitMs));
+  return () => patient.clearTimeout(timer);
 });

@@ -28,6 +28,7 @@ export interface EndedStep {
 
 export interface EndedAttempt {
   n: number;
+  token: string;
   model: string | null;
   outcome: AttemptOutput['outcome'];
   failure: Failure | null;
@@ -35,6 +36,8 @@ export interface EndedAttempt {
   exit: { code: number | null; signal: string | null } | null;
   forcedExit: boolean;
   proof: ProofSummary | null;
+  note: string | null;
+  at: Instant;
 }
 
 /** Everything the record of the end is made of. */
@@ -80,9 +83,10 @@ function stepResult(kit: Kit, step: EndedStep): StepResult {
 }
 
 function attemptResult(agent: string, attempt: EndedAttempt): AttemptResult {
-  const { n, model, outcome, failure, usage, exit, forcedExit, proof } = attempt;
+  const { n, token, model, outcome, failure, usage, exit, forcedExit, proof, note, at } = attempt;
   return {
     n,
+    instance: token,
     agent,
     model,
     outcome,
@@ -91,7 +95,9 @@ function attemptResult(agent: string, attempt: EndedAttempt): AttemptResult {
     exit: exit?.code ?? null,
     signal: exit?.signal ?? null,
     forcedExit,
+    closedAt: at,
     proof,
+    ...(note === null ? {} : { note }),
   };
 }
 

@@ -1,20 +1,34 @@
 import { writeFileSync } from 'node:fs';
 import type { AttemptInput } from '../../machines/protocol.ts';
+import { earlier, later } from '../../machines/policy/time.ts';
 import type { Launch, LaunchRequest } from '../agents/index.ts';
 import { TOKEN_ENV, tokenValue } from '../process/index.ts';
 import { type AttemptPaths, type LaunchRecord, type Written, digest, troubleOf } from '../record/index.ts';
+import { DEADLINE_ENV, inheritedDeadline } from './inherited.ts';
 import type { Kit } from './kit.ts';
 import type { Prepared } from './prepared.ts';
+import { SURVIVORS_ENV, survivorsDir } from './survivors.ts';
 
 /** What the adapter is asked to launch. */
-export function requestFor(kit: Kit, { agent, step, texts, token }: Prepared, paths: AttemptPaths): LaunchRequest {
+export function requestFor(
+  kit: Kit,
+  input: AttemptInput,
+  { agent, step, texts, token }: Prepared,
+  paths: AttemptPaths,
+): LaunchRequest {
   return {
     settings: agent.settings,
     task: texts.task,
     run: texts.run,
-    model: step.model[0] ?? null,
+    model: input.model,
+    delivery: input.delivery,
     cwd: step.cwd,
-    env: environment(kit, agent.settings.env, texts.env, token),
+    env: {
+      ...environment(kit, agent.settings.env, texts.env),
+      ...deadlineFor(kit, input),
+      ...(step.survivors === 'declared' ? { [SURVIVORS_ENV]: survivorsDir(kit, input) } : {}),
+      [TOKEN_ENV]: tokenValue(kit.env[TOKEN_ENV], token),
+    },
     privateDir: paths.path,
     sessionDir: kit.dir.sessions,
   };
@@ -24,10 +38,16 @@ function environment(
   kit: Kit,
   allowed: readonly string[] | undefined,
   ofStep: Readonly<Record<string, string>>,
-  token: string,
 ): Record<string, string> {
   const inherited = allowed === undefined ? kit.env : pick(kit.env, allowed);
-  return { ...inherited, ...ofStep, [TOKEN_ENV]: tokenValue(kit.env[TOKEN_ENV], token) };
+  return { ...inherited, ...ofStep };
+}
+
+/** When the child is ended at the latest: of the run, the step, the attempt and whoever started us, the earliest. */
+function deadlineFor(kit: Kit, { at, deadlineAt, limits }: AttemptInput): Record<string, string> {
+  const ofAttempt = limits.attemptMs === null ? null : later(at, limits.attemptMs);
+  const first = earlier(earlier(deadlineAt, ofAttempt), inheritedDeadline(kit.env));
+  return first === null ? {} : { [DEADLINE_ENV]: first };
 }
 
 function pick(env: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
@@ -56,7 +76,7 @@ export function recordLaunch(
     attempt: input.n,
     agent: input.agent,
     model: request.model,
-    argv: launch.argv.map(kit.redact),
+    argv: (launch.redactedArgv ?? launch.argv).map(kit.redact),
     shell: launch.shell,
     cwd: launch.cwd,
     env: Object.keys(launch.env).toSorted(),
@@ -66,6 +86,7 @@ export function recordLaunch(
     at: input.at,
   };
   try {
+    for (const { path, text } of launch.files ?? []) writeFileSync(path, text, { mode: 0o600 });
     writeFileSync(paths.launch, `${JSON.stringify(record)}\n`, { mode: 0o600 });
     return kit.journal.flush();
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { AgentEnd, ChildEvent, Failure } from '../../machines/protocol.ts';
-import type { AgentEvent } from '../agents/index.ts';
+import { type AgentEvent, mayChange } from '../agents/index.ts';
 import type { Transcript } from '../record/index.ts';
 import type { Kit } from './kit.ts';
 
@@ -71,12 +71,12 @@ export class Listener {
       case 'toolStart':
         this.#transcript().append({ at: this.#kit.now(), ...event });
         this.#tools.set(event.id, event.name);
-        this.#tellTool();
+        this.#tellTool(mayChange(event.name, event.input));
         return;
       case 'toolEnd':
         this.#transcript().append({ at: this.#kit.now(), ...event });
         this.#tools.delete(event.id);
-        this.#tellTool();
+        this.#tellTool(false);
         return;
       case 'message':
       case 'retry':
@@ -107,10 +107,11 @@ export class Listener {
     return { type: 'success', chars: said.text.length, stop: said.stop };
   }
 
-  #tellTool(): void {
-    const [id, name] = [...this.#tools].at(-1) ?? [];
-    const tool = id === undefined || name === undefined ? null : { id, name };
-    this.#tell({ type: 'child.tool', at: this.#kit.now(), tool });
+  /** Of several the one that has been open longest: its limit must not start anew when another one ends. */
+  #tellTool(changing: boolean): void {
+    const [first] = this.#tools;
+    const tool = first === undefined ? null : { id: first[0], name: first[1] };
+    this.#tell({ type: 'child.tool', at: this.#kit.now(), tool, mayChange: changing });
     this.#kit.touch();
   }
 

@@ -1,8 +1,17 @@
 import { hostname } from 'node:os';
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { type ActorRefFrom, type InspectionEvent, createActor } from 'xstate';
 import { type RunOutcome, type RunOutput, type Status, type StepOutput, project } from '../../machines/index.ts';
-import type { Answer, Cause, Command, JournalBody, Owner, RunInput, StepPlan } from '../../machines/protocol.ts';
+import type {
+  Answer,
+  Cause,
+  Command,
+  JournalBody,
+  Owner,
+  RunEvent,
+  RunInput,
+  StepPlan,
+} from '../../machines/protocol.ts';
 import { summarize } from '../../machines/policy/proof.ts';
 import { createRegistry } from '../agents/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
@@ -15,8 +24,10 @@ import {
   createStatusFile,
   openJournal,
 } from '../record/index.ts';
+import { patient, watchClocks } from './clock.ts';
 import { concludeCrash } from './crash.ts';
 import type { EndedStep, Ending } from './ending.ts';
+import { limitUnder } from './inherited.ts';
 import { keepProof } from './keep.ts';
 import { type Kit, now } from './kit.ts';
 import type { Closing } from './lines.ts';
@@ -91,8 +102,11 @@ export class Runtime {
     const machine = wire(this.kit, closing, answer, options.machines ?? realMachines);
     this.#actor = createActor(machine, {
       input: inputOf(options),
+      clock: patient,
       ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
     });
+    const stopWatching = watchClocks((byMs) => this.#send({ type: 'clock.jumped', at: now(), byMs }));
+    void this.done.then(stopWatching);
     this.#actor.subscribe({
       complete: () => void this.#complete(),
       error: (error) => this.crash(error),
@@ -100,7 +114,7 @@ export class Runtime {
   }
 
   start(): void {
-    const { timeoutMs } = this.#options.plan.limits;
+    const { timeoutMs } = this.#actor.getSnapshot().context.limits;
     const at = now();
     const deadlineAt = timeoutMs === null ? null : new Date(Date.parse(at) + timeoutMs).toISOString();
     this.#actor.start();
@@ -144,6 +158,24 @@ export class Runtime {
   fault(error: unknown): void {
     const message = this.kit.redact(error instanceof Error ? error.message : String(error)).slice(0, 500);
     this.end({ type: 'runner-crashed', at: now(), message });
+  }
+
+  /**
+   * Moves the deadline of the run, or the limit of a step that runs; `limitMs` counts from now, 0 is over at once.
+   * False: there is nothing to move any more, or no such step runs.
+   */
+  extend(limitMs: number, step?: string): boolean {
+    const { context, status } = this.#actor.getSnapshot();
+    const active = this.#crashed === null && status === 'active' && context.outcome === null;
+    if (!active || (step !== undefined && !context.live.includes(step))) return false;
+    const at = now();
+    const deadlineAt = new Date(Date.parse(at) + limitMs).toISOString();
+    this.#send({ type: 'run.extend', at, deadlineAt, limitMs, ...(step === undefined ? {} : { step }) });
+    return true;
+  }
+
+  #send(event: RunEvent): void {
+    if (this.#crashed === null && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
 
   /** SIGKILL to everything known, at once; the machines then see the exits and end in good order. */
@@ -240,27 +272,30 @@ function endedSteps({ steps, settled }: { steps: StepPlan[]; settled: StepOutput
     const step = byId.get(plan.id);
     if (step === undefined) return [];
     const { outcome, cause, failure } = step;
-    const attempts = step.attempts.map((one) => ({ ...one, proof: one.proof === null ? null : summarize(one.proof) }));
+    const attempts = step.attempts.map((one) => ({
+      ...one,
+      note: step.notes[one.n] ?? null,
+      proof: one.proof === null ? null : summarize(one.proof),
+    }));
     return [{ step: plan.id, agent: plan.agent, outcome, cause, failure, attempts }];
   });
 }
 
-function inputOf({ plan, dir, epoch, owner }: RuntimeOptions): RunInput {
+function inputOf({ plan, dir, epoch, owner, env }: RuntimeOptions): RunInput {
   return {
     id: dir.id,
     name: plan.name,
     epoch,
-    steps: plan.steps.map(({ id, agent, model, needs, timeoutMs }) => ({
-      id,
-      agent,
-      model: model[0] ?? null,
-      needs: [...needs],
-      timeoutMs,
-    })),
-    limits: { ...plan.limits },
+    steps: plan.steps.map(stepPlanOf),
+    limits: { ...plan.limits, timeoutMs: limitUnder(env, plan.limits.timeoutMs) },
     labels: { ...plan.labels },
     owner,
+    seed: randomInt(2 ** 31),
   };
+}
+
+function stepPlanOf({ id, agent, model, needs, timeoutMs, limits, retry, leftovers }: ResolvedStep): StepPlan {
+  return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers };
 }
 
 /** This process, as the owner of a run. */

@@ -1,6 +1,7 @@
 import { fromCallback } from 'xstate';
 import type { StopRung, TreeCommand, TreeEvent } from '../../machines/protocol.ts';
 import type { Kit } from './kit.ts';
+import { declaredSurvivors } from './survivors.ts';
 import { type Entry, isEmptied, signalTree } from './table.ts';
 
 /** How often we ask whether a group that is being ended has emptied: soon at first, then every 50 ms. */
@@ -72,9 +73,15 @@ async function look(entry: Entry, kit: Kit): Promise<TreeEvent> {
     return { type: 'tree.blind', at: kit.now(), reason: 'it was never seen to start', level: 'group' };
   const seen = await kit.sweeper.look(target);
   if (seen.type === 'blind') return { type: 'tree.blind', at: kit.now(), reason: seen.reason, level: seen.level };
-  entry.strays = seen.members;
-  const members = seen.members.map((member) => ({ ...member, command: kit.redact(member.command) }));
-  return { type: 'tree.looked', at: kit.now(), members, level: seen.level };
+  const declared = declaredSurvivors(kit, entry);
+  const members = seen.members.map((member) => ({
+    ...member,
+    command: kit.redact(member.command),
+    ...(declared.has(member.pid) ? { declared: true } : {}),
+  }));
+  // Who may stay is not signalled when the others are.
+  entry.strays = seen.members.filter((member) => !declared.has(member.pid));
+  return { type: 'tree.looked', at: kit.now(), members, level: seen.level, search: seen.search };
 }
 
 /** Says that nobody known is left, once for each `start`, or at once if it is so at `once`. */

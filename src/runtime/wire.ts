@@ -1,6 +1,7 @@
 import {
   type JournalBody,
   type Proof,
+  activityMachine,
   attemptMachine,
   fill,
   finalizeMachine,
@@ -21,6 +22,7 @@ export const realMachines = {
   run: runMachine,
   step: stepMachine,
   attempt: attemptMachine,
+  activity: activityMachine,
   termination: terminationMachine,
   finalize: finalizeMachine,
 };
@@ -33,7 +35,7 @@ export function wire(kit: Kit, closing: Closing, answer: (answer: Answer) => voi
 
   const termination = machines.termination.provide({ actors: { tree: fill(tree(kit)) } });
   const attempt = machines.attempt.provide({
-    actors: { child: fill(child(kit)), termination: fill(termination) },
+    actors: { child: fill(child(kit)), activity: fill(machines.activity), termination: fill(termination) },
     actions: { record, keep },
   });
   const step = machines.step.provide({

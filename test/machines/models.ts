@@ -229,6 +229,7 @@ const plan = (id: string, needs: string[] = [], timeoutMs: number | null = null)
 
 const attemptOutput = (outcome: AttemptOutput['outcome'], verdict: Proof['verdict'] = 'gone'): AttemptOutput => ({
   n: 1,
+  token: 't',
   outcome,
   cause: outcome === 'completed' ? { type: 'completed', at: AT } : { type: 'failure', at: AT, reason: 'exit-code' },
   failure: outcome === 'completed' ? null : failure,

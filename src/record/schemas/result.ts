@@ -16,6 +16,7 @@ import {
 
 const attemptResultSchema = z.object({
   n: z.int(),
+  instance: z.string().describe('of the process: its token'),
   agent: z.string(),
   model: z.string().nullable(),
   outcome: runOutcomeState,
@@ -24,7 +25,9 @@ const attemptResultSchema = z.object({
   exit: z.int().nullable(),
   signal: z.string().nullable(),
   forcedExit: z.boolean(),
+  closedAt: instant,
   proof: proofSummarySchema.nullable(),
+  note: z.string().exactOptional(),
 }) satisfies z.ZodType<AttemptResult>;
 
 const stepResultSchema = z.object({

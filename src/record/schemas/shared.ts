@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import type {
+  AttemptLimits,
   Cause,
   Failure,
+  FailureClass,
   FailureCode,
   Member,
   Owner,
   Proof,
   ProofSummary,
   RejectReason,
+  RetryPlan,
   RunLimits,
   SentSignal,
   StepPlan,
@@ -38,6 +41,8 @@ export const failureCode = z.enum([
   'empty-output',
   'model-error',
   'rate-limited',
+  'model-unavailable',
+  'tool-unavailable',
   'auth',
   'context-overflow',
   'model-timeout',
@@ -45,6 +50,7 @@ export const failureCode = z.enum([
   'length',
   'protocol',
   'template',
+  'leftovers',
   'unproven',
   'runner-start',
 ]) satisfies z.ZodType<FailureCode>;
@@ -65,6 +71,8 @@ export const causeSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('run-deadline'), ...limited }),
   z.object({ type: z.literal('step-limit'), ...limited }),
   z.object({ type: z.literal('attempt-limit'), ...limited }),
+  z.object({ type: z.literal('first-output-limit'), ...limited }),
+  z.object({ type: z.literal('stall-limit'), ...limited, action: z.enum(['stop', 'retry']) }),
   z.object({ type: z.literal('tool-limit'), ...limited, tool: z.string() }),
   z.object({ type: z.literal('budget'), at: instant, budget: z.enum(['turns', 'tools', 'usage']) }),
   z.object({ type: z.literal('protocol-error'), at: instant, reason: z.string() }),
@@ -98,12 +106,43 @@ export const limitsSchema = z.object({
   timeoutMs: z.number().nullable(),
 }) satisfies z.ZodType<RunLimits>;
 
+const milliseconds = z.number();
+
+export const attemptLimitsSchema = z.object({
+  attemptMs: milliseconds.nullable(),
+  firstOutputMs: milliseconds.nullable(),
+  stall: z.object({ afterMs: milliseconds, action: z.enum(['notice', 'interrupt', 'stop', 'retry']) }).nullable(),
+  toolMs: milliseconds.nullable(),
+}) satisfies z.ZodType<AttemptLimits>;
+
+export const failureClass = z.enum([
+  'startup',
+  'model',
+  'next-model',
+  'task',
+  'never',
+]) satisfies z.ZodType<FailureClass>;
+
+export const retryPlanSchema = z.object({
+  attempts: z.int(),
+  backoff: z.object({ firstMs: milliseconds, factor: z.number(), mostMs: milliseconds }),
+  startupMs: z.array(milliseconds),
+  modelMs: z.array(milliseconds),
+  mostWaitMs: milliseconds,
+  afterSideEffects: z.boolean(),
+  unproven: z.boolean(),
+  rules: z.array(z.object({ code: failureCode.exactOptional(), text: z.string().exactOptional(), as: failureClass })),
+}) satisfies z.ZodType<RetryPlan>;
+
 export const stepPlanSchema = z.object({
   id: z.string(),
   agent: z.string(),
-  model: z.string().nullable(),
+  models: z.array(z.string()),
   needs: z.array(z.string()),
-  timeoutMs: z.number().nullable(),
+  timeoutMs: milliseconds.nullable(),
+  limits: attemptLimitsSchema,
+  retry: retryPlanSchema,
+  leftovers: z.enum(['end', 'keep', 'fail']),
 }) satisfies z.ZodType<StepPlan>;
 
 const verdict = z.enum(['gone', 'survived', 'unknown']);
@@ -113,6 +152,7 @@ export const proofSummarySchema = z.object({
   verdict,
   level,
   leftovers: whole,
+  kept: whole,
   survivors: whole,
   reason: z.string().exactOptional(),
 }) satisfies z.ZodType<ProofSummary>;
@@ -120,8 +160,9 @@ export const proofSummarySchema = z.object({
 const memberSchema = z.object({
   pid: z.int(),
   startTime: z.number().nullable(),
-  by: z.enum(['leader', 'group', 'token']),
+  by: z.enum(['leader', 'group', 'token', 'descent', 'pipe', 'cgroup', 'namespace']),
   command: z.string(),
+  declared: z.boolean().exactOptional(),
 }) satisfies z.ZodType<Member>;
 
 const rung = z.enum(['abort', 'close-stdin', 'SIGINT', 'SIGTERM', 'SIGKILL']) satisfies z.ZodType<StopRung['do']>;
@@ -140,6 +181,7 @@ export const proofSchema = z.object({
   level,
   members: z.array(memberSchema),
   leftovers: z.array(memberSchema),
+  kept: z.array(memberSchema),
   signals: z.array(sentSignalSchema),
   reason: z.string().exactOptional(),
   at: instant,

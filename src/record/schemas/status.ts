@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import type { Status, StepState, StepStatus } from '../../../machines/protocol.ts';
+import type { AttemptStatus, Status, StepState, StepStatus } from '../../../machines/protocol.ts';
 import {
   causeSchema,
+  failureCode,
   failureSchema,
   instant,
   limitsSchema,
   ownerSchema,
   proofSummarySchema,
+  runOutcomeState,
   usageSchema,
   v1,
   whole,
@@ -16,12 +18,21 @@ const stepState = z.enum([
   'pending',
   'preparing',
   'running',
+  'backing-off',
   'completed',
   'failed',
   'stopped',
   'paused',
   'skipped',
 ]) satisfies z.ZodType<StepState>;
+
+const attemptStatusSchema = z.object({
+  n: z.int(),
+  model: z.string().nullable(),
+  outcome: runOutcomeState,
+  class: failureCode.nullable(),
+  note: z.string().exactOptional(),
+}) satisfies z.ZodType<AttemptStatus>;
 
 const stepStatusSchema = z.object({
   id: z.string(),
@@ -32,6 +43,7 @@ const stepStatusSchema = z.object({
   attempt: whole,
   model: z.string().exactOptional(),
   pid: z.int().exactOptional(),
+  activity: z.enum(['fresh', 'quiet', 'stalled']).exactOptional(),
   lastActivityAt: instant.exactOptional(),
   lastProgressAt: instant.exactOptional(),
   tool: z.object({ id: z.string(), name: z.string(), since: instant }).exactOptional(),
@@ -41,6 +53,7 @@ const stepStatusSchema = z.object({
   error: failureSchema.exactOptional(),
   forcedExit: z.boolean().exactOptional(),
   proof: proofSummarySchema.exactOptional(),
+  attempts: z.array(attemptStatusSchema).exactOptional(),
 }) satisfies z.ZodType<StepStatus>;
 
 /** `status.json`. */

@@ -1,0 +1,65 @@
+import { type JournalRecord, type StepOutcome, type StepState, fold } from '../../machines/index.ts';
+import type { EndedAttempt, EndedStep } from './ending.ts';
+
+const OUTCOMES: Record<StepOutcome, true> = {
+  completed: true,
+  failed: true,
+  stopped: true,
+  paused: true,
+  skipped: true,
+};
+const isOutcome = (state: StepState): state is StepOutcome => Object.hasOwn(OUTCOMES, state);
+
+/** The ends of the steps as the journal tells them. */
+export function endedSteps(records: readonly JournalRecord[]): EndedStep[] {
+  const attempts = attemptsIn(records);
+  return (fold(records)?.steps ?? []).flatMap(({ id, agent, state, cause, error }) =>
+    cause === undefined || !isOutcome(state)
+      ? []
+      : [{ step: id, agent, outcome: state, cause, failure: error ?? null, attempts: attempts.get(id) ?? [] }],
+  );
+}
+
+function attemptsIn(records: readonly JournalRecord[]): Map<string, EndedAttempt[]> {
+  const tokens = new Map<string, string>();
+  const exits = new Map<string, EndedAttempt['exit']>();
+  const attempts = new Map<string, EndedAttempt[]>();
+  for (const record of records) {
+    switch (record.type) {
+      case 'attempt.launching':
+        tokens.set(`${record.step}#${record.attempt}`, record.token);
+        break;
+      case 'attempt.exited':
+        exits.set(`${record.step}#${record.attempt}`, { code: record.code, signal: record.signal });
+        break;
+      case 'attempt.closed': {
+        const { step, attempt: n, model, outcome, error, usage, forcedExit, proof, ts } = record;
+        const key = `${step}#${n}`;
+        const list = attempts.get(step) ?? [];
+        list.push({
+          n,
+          token: tokens.get(key) ?? '',
+          model,
+          outcome,
+          failure: error ?? null,
+          usage,
+          exit: exits.get(key) ?? null,
+          forcedExit,
+          proof,
+          note: null,
+          at: ts,
+        });
+        attempts.set(step, list);
+        break;
+      }
+      case 'step.backing-off': {
+        const last = attempts.get(record.step)?.at(-1);
+        if (last !== undefined) last.note = record.note;
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return attempts;
+}
