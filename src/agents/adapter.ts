@@ -51,6 +51,8 @@ export interface AgentSettings {
   env?: string[];
   /** Arguments added at the end of the adapter's own. */
   args?: string[];
+  /** How the task reaches the program of a `command` agent; default `stdin`. */
+  task?: 'stdin' | 'argv' | 'file';
   /** Replaces the adapter's ladder. */
   stop?: StopRung[];
 }
