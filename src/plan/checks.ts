@@ -3,7 +3,7 @@ import { didYouMean } from './suggest.ts';
 import type { Finding, Path } from './types.ts';
 import type { PlanView, StepView } from './view.ts';
 
-/** Name of the built-in agent of `run` steps. */
+/** Name of the built-in agent of `run` steps, and of its adapter. */
 export const COMMAND = 'command';
 
 /** Names that may be used, besides those a plan defines. */
@@ -43,12 +43,17 @@ export function checkIds(steps: readonly StepView[]): Finding[] {
 }
 
 export function checkDefinitions(view: PlanView, known: Known): Finding[] {
-  return view.agents.flatMap(({ name, adapter }): Finding[] => {
+  return view.agents.flatMap(({ name, adapter, hasTask }): Finding[] => {
     if (name === COMMAND) {
       const message = `"${COMMAND}" is the agent of run steps: give yours another name`;
       return [{ path: ['agents', name], at: 'key', code: 'bad-value', message }];
     }
-    if (adapter === null || known.adapters.includes(adapter)) return [];
+    if (adapter === null) return [];
+    if (known.adapters.includes(adapter)) {
+      if (!hasTask || adapter === COMMAND) return [];
+      const message = `the adapter "${adapter}" gives the task to its agent in its own way: leave it out`;
+      return [{ path: ['agents', name, 'task'], code: 'bad-value', message }];
+    }
     const message = `there is no adapter "${adapter}".${didYouMean(adapter, known.adapters)} Known: ${list(known.adapters)}.`;
     return [{ path: ['agents', name, 'adapter'], code: 'unknown-adapter', message }];
   });
@@ -98,6 +103,10 @@ function checkCommand(step: StepView): Finding[] {
     const message = 'a run step is a command and has no model: leave it out';
     findings.push({ path: ['steps', step.index, 'model'], code: 'bad-value', message });
   }
+  if (step.waitsForModel) {
+    const message = 'a run step is a command and has no model to wait for: leave it out';
+    findings.push({ path: ['steps', step.index, 'retry', 'model'], code: 'bad-value', message });
+  }
   return findings;
 }
 
@@ -113,6 +122,23 @@ function checkTask(step: StepView, fallback: string | null): Finding[] {
     return [{ path, code: 'bad-value', message }];
   }
   return [];
+}
+
+/** A proof that no attempt of the step could ever have. */
+export function checkAttempts({ defaults, steps }: PlanView): Finding[] {
+  if (neverProven(defaults.proof, defaults.contain)) return [clash(['defaults', 'contain'])];
+  return steps
+    .filter((step) => neverProven(step.proof ?? defaults.proof, step.contain ?? defaults.contain))
+    .map((step) => clash(['steps', step.index, step.contain === null ? 'proof' : 'contain']));
+}
+
+function neverProven(proof: string | null, contain: string | null): boolean {
+  return proof === 'contained' && contain === 'none';
+}
+
+function clash(path: Path): Finding {
+  const message = 'proof: contained needs a container, and contain: none forbids it: every attempt would end unproven';
+  return { path, code: 'bad-value', message };
 }
 
 function list(names: readonly string[]): string {

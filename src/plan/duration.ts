@@ -35,3 +35,15 @@ function bounded(value: number): Duration {
 function bad(reason: string): Duration {
   return { type: 'bad', reason };
 }
+
+/** Milliseconds of a duration that has passed the checks. */
+export function millisecondsOf(value: string | number): number {
+  const parsed = parseDuration(value);
+  if (parsed.type === 'bad') throw new Error(`bug: the duration ${value} came through the checks`);
+  return parsed.ms;
+}
+
+/** The same for a time limit; null is none. */
+export function limitOf(value: string | number | undefined): number | null {
+  return value === undefined || value === 'none' ? null : millisecondsOf(value);
+}

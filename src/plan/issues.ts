@@ -91,17 +91,55 @@ function unknownField(parent: Path, key: string): Finding {
     const message = 'is not supported by this version yet: leave it out, or use a newer coxswain';
     return { path, at: 'key', code: 'unsupported-field', message };
   }
-  const known = place === null ? [] : knownFields[place];
-  const hint = didYouMean(key, known);
-  const advice = hint === '' && known.length > 0 ? ` Known here: ${known.join(', ')}.` : hint;
-  return { path, at: 'key', code: 'unknown-field', message: `is not a field that is known here.${advice}` };
+  return { path, at: 'key', code: 'unknown-field', message: `is not a field that is known here.${advise(place, key)}` };
 }
 
+function advise(place: Place | null, key: string): string {
+  if (place === null) return '';
+  const right = (elsewhere[place] ?? []).filter(([there]) => knownFields[there].includes(key));
+  if (right.length > 0) return ` It goes into ${right.map(([, name]) => name).join(', or ')}.`;
+  const known = knownFields[place];
+  return didYouMean(key, known) || ` Known here: ${known.join(', ')}.`;
+}
+
+/** Where a field that is misplaced at a place may have been meant to be. */
+const elsewhere: Partial<Record<Place, [Place, string][]>> = {
+  plan: [
+    ['limits', 'limits'],
+    ['defaults', 'defaults'],
+    ['step', 'a step'],
+  ],
+  limits: [['attemptLimits', 'the limits of a step, or of defaults']],
+  defaults: [
+    ['attemptLimits', 'limits'],
+    ['retry', 'retry'],
+  ],
+  step: [
+    ['attemptLimits', 'limits'],
+    ['retry', 'retry'],
+  ],
+  attemptLimits: [['step', 'the step, beside its limits']],
+};
+
 function placeOf(path: Path): Place | null {
-  const [first, , third, fourth] = path;
+  const [first, second, third, fourth] = path;
   if (path.length === 0) return 'plan';
-  if (path.length === 1 && (first === 'limits' || first === 'defaults')) return first;
+  if (path.length === 1 && first === 'limits') return first;
   if (first === 'agents') return path.length === 2 ? 'agent' : third === 'stop' && fourth !== undefined ? 'stop' : null;
-  if (first === 'steps') return path.length === 2 ? 'step' : third === 'output' ? 'output' : null;
+  if (first === 'defaults') return path.length === 1 ? first : insideStep(path.slice(1));
+  if (first === 'steps' && second !== undefined) return path.length === 2 ? 'step' : insideStep(path.slice(2));
   return null;
 }
+
+function insideStep(path: Path): Place | null {
+  return inStep[path.filter((part) => typeof part === 'string').join('.')] ?? null;
+}
+
+const inStep: Record<string, Place> = {
+  output: 'output',
+  limits: 'attemptLimits',
+  'limits.stall': 'stall',
+  retry: 'retry',
+  'retry.backoff': 'backoff',
+  'retry.on': 'rule',
+};

@@ -3,9 +3,9 @@
  * that is silently left out is worse than a plan that does not start.
  */
 const later = {
-  plan: ['workspace', 'record', 'retry', 'proof', 'hooks', 'pools'],
-  limits: ['budget', 'attempt', 'firstOutput', 'stall', 'tool', 'output', 'turns', 'tools'],
-  defaults: ['limits', 'output', 'retry', 'accept', 'workspace', 'record', 'proof', 'budget', 'thinking', 'template'],
+  plan: ['workspace', 'record', 'hooks', 'pools'],
+  limits: ['budget', 'output', 'turns', 'tools'],
+  defaults: ['output', 'accept', 'workspace', 'record', 'budget', 'thinking', 'template'],
   step: [
     'parallel',
     'forEach',
@@ -14,11 +14,8 @@ const later = {
     'step',
     'workspace',
     'accept',
-    'retry',
     'budget',
-    'limits',
     'record',
-    'proof',
     'thinking',
     'session',
     'group',
@@ -28,6 +25,11 @@ const later = {
   output: ['schema', 'file'],
   agent: [],
   stop: [],
+  attemptLimits: ['output', 'turns', 'tools', 'budget'],
+  stall: [],
+  retry: [],
+  backoff: [],
+  rule: [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type Place = keyof typeof later;

@@ -1,5 +1,6 @@
 import { basename, dirname, extname, resolve } from 'node:path';
-import { checkDefinitions, checkIds, checkNames, checkWork, type Known } from './checks.ts';
+import type { ProofLevel } from '../../machines/protocol.ts';
+import { checkAttempts, checkDefinitions, checkIds, checkNames, checkWork, type Known } from './checks.ts';
 import { checkTemplates } from './bindings.ts';
 import { checkFolders, folderState, type FolderState } from './folders.ts';
 import { checkCycles, graphOf } from './graph.ts';
@@ -25,6 +26,8 @@ export interface ResolveOptions {
   cwd: string;
   /** Name of a plan that gives none; default: the name of the file, else `plan`. */
   name?: string;
+  /** The proof that steps need whose plan does not say: what this platform can give at its best. Default `searched`. */
+  proof?: ProofLevel;
   /** How to look at a folder; default: on the disk. */
   look?: (path: string) => FolderState;
 }
@@ -82,7 +85,8 @@ function resolveValue(value: unknown, options: ResolveOptions, file: string | nu
   const shaped = planSchema.safeParse(value);
   const findings = [...(shaped.success ? [] : findingsOf(shaped.error.issues, value)), ...check(value, options)];
   if (shaped.success && findings.length === 0) {
-    return { type: 'ok', plan: fillIn(shaped.data, options.cwd, nameOf(options.name)) };
+    const fallbacks = { cwd: options.cwd, name: nameOf(options.name), proof: options.proof ?? 'searched' };
+    return { type: 'ok', plan: fillIn(shaped.data, fallbacks) };
   }
   return invalid(
     findings.map(({ path, at, code, message }) => ({
@@ -120,6 +124,7 @@ function check(value: unknown, options: ResolveOptions): Finding[] {
     ...checkIds(view.steps),
     ...checkDefinitions(view, known),
     ...checkWork(view, known),
+    ...checkAttempts(view),
     ...findings,
     ...cycles,
     ...checkTemplates(view, graph, cycles.length === 0),

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import type { AgentSettings } from '../agents/index.ts';
-import type { StopRung } from '../../machines/protocol.ts';
+import type { ProofLevel, StopRung } from '../../machines/protocol.ts';
+import { type Attempts, attemptsOf } from './attempts.ts';
 import { COMMAND } from './checks.ts';
-import { parseDuration } from './duration.ts';
+import { limitOf, millisecondsOf } from './duration.ts';
 import type { PlanInput } from './schema.ts';
 import type { ResolvedPlan, ResolvedStep } from './types.ts';
 
@@ -12,8 +13,16 @@ const DEFAULT_GRACE_MS = 3_000;
 type StepInput = PlanInput['steps'][number];
 type AgentInput = NonNullable<PlanInput['agents']>[string];
 
+/** What a plan that does not say gets. */
+export interface Fallbacks {
+  /** The folder that paths are relative to. */
+  cwd: string;
+  name: string;
+  proof: ProofLevel;
+}
+
 /** Fills in the defaults. Only for a plan in which no mistake was found. */
-export function fillIn(input: PlanInput, base: string, name: string): ResolvedPlan {
+export function fillIn(input: PlanInput, { cwd: base, name, proof }: Fallbacks): ResolvedPlan {
   const cwd = resolve(base, input.cwd ?? '.');
   const position = new Map(input.steps.map(({ id }, index) => [id, index]));
   return {
@@ -22,15 +31,18 @@ export function fillIn(input: PlanInput, base: string, name: string): ResolvedPl
     cwd,
     limits: {
       concurrency: input.limits?.concurrency ?? DEFAULT_CONCURRENCY,
-      timeoutMs: timeout(input.limits?.timeout),
+      timeoutMs: limitOf(input.limits?.timeout),
     },
     labels: { ...input.labels },
     agents: Object.fromEntries(Object.entries(input.agents ?? {}).map(([key, agent]) => [key, settings(key, agent)])),
-    steps: input.steps.map((step, index) => fillStep(step, input, cwd, needsOf(input.steps, index, position))),
+    steps: input.steps.map((step, index) => ({
+      ...fillStep(step, input, cwd, needsOf(input.steps, index, position)),
+      ...attemptsOf(step, input.defaults ?? {}, proof),
+    })),
   };
 }
 
-function fillStep(step: StepInput, plan: PlanInput, cwd: string, needs: string[]): ResolvedStep {
+function fillStep(step: StepInput, plan: PlanInput, cwd: string, needs: string[]): Omit<ResolvedStep, keyof Attempts> {
   const isCommand = step.run !== undefined;
   const defaults = plan.defaults ?? {};
   return {
@@ -38,7 +50,7 @@ function fillStep(step: StepInput, plan: PlanInput, cwd: string, needs: string[]
     agent: isCommand ? COMMAND : (step.agent ?? defaults.agent ?? COMMAND),
     model: isCommand ? [] : [step.model ?? defaults.model ?? []].flat(),
     needs,
-    timeoutMs: timeout(step.timeout ?? defaults.timeout),
+    timeoutMs: limitOf(step.timeout ?? defaults.timeout),
     cwd: resolve(cwd, step.cwd ?? defaults.cwd ?? '.'),
     env: { ...defaults.env, ...step.env },
     task: step.task ?? null,
@@ -63,20 +75,11 @@ function settings(name: string, agent: AgentInput): AgentSettings {
     ...(agent.mode === undefined ? {} : { mode: agent.mode }),
     ...(agent.env === undefined ? {} : { env: [...agent.env] }),
     ...(agent.args === undefined ? {} : { args: [...agent.args] }),
+    ...(agent.task === undefined ? {} : { task: agent.task }),
     ...(agent.stop === undefined ? {} : { stop: agent.stop.map(rung) }),
   };
 }
 
 function rung({ do: what, grace }: { do: StopRung['do']; grace?: string | number | undefined }): StopRung {
-  return { do: what, graceMs: grace === undefined ? DEFAULT_GRACE_MS : milliseconds(grace) };
-}
-
-function timeout(value: string | number | undefined): number | null {
-  return value === undefined || value === 'none' ? null : milliseconds(value);
-}
-
-function milliseconds(value: string | number): number {
-  const parsed = parseDuration(value);
-  if (parsed.type === 'bad') throw new Error(`bug: the duration ${value} came through the checks`);
-  return parsed.ms;
+  return { do: what, graceMs: grace === undefined ? DEFAULT_GRACE_MS : millisecondsOf(grace) };
 }

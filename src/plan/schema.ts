@@ -1,48 +1,14 @@
 import * as z from 'zod';
+import type { AgentSettings } from '../agents/index.ts';
 import type { StopRung } from '../../machines/protocol.ts';
-import { parseDuration } from './duration.ts';
+import { attemptFields, attemptPlaces } from './attemptSchema.ts';
+import { duration, fail, line, oneOf, timeLimitOf, withoutNul } from './fields.ts';
 import { checkId, ID_PATTERN } from '../ids.ts';
-import type { PlanErrorCode } from './types.ts';
 
 /** Most steps one plan may have. */
 export const MAX_STEPS = 10_000;
 
-/**
- * The shape of a plan as people write it. It checks and changes nothing; `resolve.ts` fills in the defaults.
- * A message given here completes "<field>: "; `issues.ts` writes the others.
- */
-
-function fail(context: z.RefinementCtx, code: PlanErrorCode, message: string): void {
-  context.addIssue({ code: 'custom', message, params: { code } });
-}
-
-const line = (max: number) =>
-  z
-    .string()
-    .min(1, { error: 'must not be empty' })
-    .max(max, { error: `must be at most ${max} characters` })
-    .refine((text) => !hasControl(text), { error: 'must not contain line breaks or control characters' });
-
-const withoutNul = z.string().refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
-
-const duration = z
-  .union([z.string(), z.number()], { error: 'must be a duration like 30m, or a number of milliseconds' })
-  .superRefine((value, context) => {
-    const parsed = parseDuration(value);
-    if (parsed.type === 'bad') fail(context, 'bad-value', `must be a duration like 30m; ${parsed.reason}`);
-  })
-  .meta({ description: 'A duration like 500ms, 30s, 10m or 1h30m, or a number of milliseconds; at most 24 days.' });
-
-const timeout = z
-  .union([z.string(), z.number()], { error: 'must be a duration like 30m, a number of milliseconds, or none' })
-  .superRefine((value, context) => {
-    if (value === 'none') return;
-    const parsed = parseDuration(value);
-    if (parsed.type === 'bad') fail(context, 'bad-value', `must be a duration like 30m, or none; ${parsed.reason}`);
-  });
-
-const timeoutOf = (what: string) =>
-  timeout.meta({ description: `Time limit of ${what}: 30m, 1h30m, 500ms, a number of milliseconds, or none.` });
+/** The shape of a plan as people write it. It checks and changes nothing; `resolve.ts` fills in the defaults. */
 
 const id = z
   .string()
@@ -79,7 +45,7 @@ const env = z
 const rungs = ['abort', 'close-stdin', 'SIGINT', 'SIGTERM', 'SIGKILL'] as const satisfies readonly StopRung['do'][];
 
 const stopRung = z.strictObject({
-  do: z.enum(rungs, { error: `must be one of ${rungs.join(', ')}` }).meta({ description: 'What to do.' }),
+  do: oneOf(rungs).meta({ description: 'What to do.' }),
   grace: duration.optional().meta({ description: 'How long to wait before the next one; default 3s.' }),
 });
 
@@ -97,6 +63,12 @@ const agentDefinition = z.strictObject({
     .optional()
     .meta({ description: 'Names of the environment variables passed through. Default: all.' }),
   args: z.array(withoutNul).optional().meta({ description: "Arguments added after the adapter's own." }),
+  task: oneOf(['stdin', 'argv', 'file'] as const satisfies AgentSettings['task'][])
+    .optional()
+    .meta({
+      description:
+        'For the adapter command: how the task reaches the program. stdin (the default); argv: as the last argument, where others on the machine can read it; file: the path of a private file, in place of {file} in the command, else as the last argument.',
+    }),
   stop: z
     .array(stopRung)
     .min(1, { error: 'needs at least SIGKILL' })
@@ -141,7 +113,7 @@ const step = z.strictObject({
     .max(MAX_STEPS, { error: `must have at most ${MAX_STEPS} ids` })
     .optional()
     .meta({ description: 'Steps that must have completed first. Default: the step before; [] for none.' }),
-  timeout: timeoutOf('the step').optional(),
+  timeout: timeLimitOf('the step, its retries and waits included').optional(),
   cwd: cwd.optional().meta({ description: "Working directory, relative to the plan's." }),
   env: env.optional().meta({ description: 'Environment variables, over those in defaults; the values are templates.' }),
   template: z
@@ -149,6 +121,7 @@ const step = z.strictObject({
     .optional()
     .meta({ description: 'false: task, run and env are taken as they are. Default: true.' }),
   output: output.optional().meta({ description: 'What counts as a result.' }),
+  ...attemptFields,
 });
 
 const limits = z.strictObject({
@@ -158,15 +131,16 @@ const limits = z.strictObject({
     .max(64, { error: 'must be 1 to 64' })
     .optional()
     .meta({ description: 'Steps that run side by side, 1 to 64; default 4.' }),
-  timeout: timeoutOf('the whole run').optional(),
+  timeout: timeLimitOf('the whole run').optional(),
 });
 
 const defaults = z.strictObject({
   agent: line(100).optional().meta({ description: 'For task steps that name none.' }),
   model: model.optional(),
-  timeout: timeoutOf('each step that names none').optional(),
+  timeout: timeLimitOf('each step that names none').optional(),
   cwd: cwd.optional().meta({ description: "For steps that name none; relative to the plan's." }),
   env: env.optional().meta({ description: 'For all steps; taken as they are, not templates.' }),
+  ...attemptFields,
 });
 
 export const planSchema = z.strictObject({
@@ -211,13 +185,10 @@ export const knownFields = {
   stop: Object.keys(stopRung.shape),
   step: Object.keys(step.shape),
   output: Object.keys(output.shape),
+  ...attemptPlaces,
 } as const satisfies Record<string, string[]>;
 
 /** The plan as a JSON Schema (draft 7), for editors. It knows the shape; references between steps it does not check. */
 export function planJsonSchema(): object {
   return { ...z.toJSONSchema(planSchema, { io: 'input', target: 'draft-7' }), title: 'coxswain plan, version 1' };
-}
-
-function hasControl(text: string): boolean {
-  return /\p{Cc}/u.test(text);
 }

@@ -1,3 +1,4 @@
+import type { AttemptLimits, ProofLevel, RetryPlan, StepPlan } from '../../machines/protocol.ts';
 import type { AgentSettings } from '../agents/index.ts';
 
 /** A plan after defaults: what a run is started from and what `plan.json` keeps. Plain JSON, every path absolute. */
@@ -36,6 +37,18 @@ export interface ResolvedStep {
   run: string[] | string | null;
   /** An empty answer counts as a result. Default: true for `run`, false for `task`. */
   allowEmpty: boolean;
+  /** Of each attempt, whole milliseconds; default: none. */
+  limits: AttemptLimits;
+  /** Default: one attempt at the task; starts that fail, and models, are tried again. */
+  retry: RetryPlan;
+  /** Default `end`. */
+  leftovers: StepPlan['leftovers'];
+  /** `declared`: processes that the attempt declares may outlive it. Default `none`. */
+  survivors: 'declared' | 'none';
+  /** The least that must be known of the end of an attempt before another one begins. Default: `ResolveOptions.proof`. */
+  proof: ProofLevel;
+  /** What each attempt is started in. Default `auto`: a control group where one is delegated, else nothing. */
+  contain: 'auto' | 'cgroup' | 'pidns' | 'none';
 }
 
 /** What is wrong, for programs. Stable; the message beside it is for people. */

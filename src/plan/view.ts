@@ -6,13 +6,18 @@ import { asList, asRecord, asText } from './path.ts';
  */
 export interface PlanView {
   cwd: string | null;
-  defaults: { agent: string | null; hasModel: boolean; cwd: string | null; env: TextEntry[] };
+  defaults: { agent: string | null; hasModel: boolean; cwd: string | null; env: TextEntry[] } & Ending;
   /** Own names under `agents`. */
-  agents: { name: string; adapter: string | null }[];
+  agents: { name: string; adapter: string | null; hasTask: boolean }[];
   steps: StepView[];
 }
 
-export interface StepView {
+interface Ending {
+  proof: string | null;
+  contain: string | null;
+}
+
+export interface StepView extends Ending {
   index: number;
   id: string | null;
   agent: string | null;
@@ -26,6 +31,8 @@ export interface StepView {
   cwd: string | null;
   env: TextEntry[];
   template: boolean;
+  /** It names waits for its model. */
+  waitsForModel: boolean;
 }
 
 export interface TextEntry {
@@ -45,11 +52,12 @@ export function viewOf(value: unknown, isUnsupported: (field: string) => boolean
       hasModel: has(defaults, 'model'),
       cwd: asText(own(defaults, 'cwd')),
       env: entries(own(defaults, 'env')),
+      ...endingOf(defaults),
     },
-    agents: Object.keys(agents).map((name) => ({
-      name,
-      adapter: asText(own(asRecord(agents[name]) ?? {}, 'adapter')),
-    })),
+    agents: Object.keys(agents).map((name) => {
+      const agent = asRecord(agents[name]) ?? {};
+      return { name, adapter: asText(own(agent, 'adapter')), hasTask: has(agent, 'task') };
+    }),
     steps: steps.map((step, index) => stepOf(asRecord(step) ?? {}, index, isUnsupported)),
   };
 }
@@ -68,7 +76,13 @@ function stepOf(step: Record<string, unknown>, index: number, isUnsupported: (fi
     cwd: asText(own(step, 'cwd')),
     env: entries(own(step, 'env')),
     template: own(step, 'template') !== false,
+    waitsForModel: (asList(own(asRecord(own(step, 'retry')) ?? {}, 'model')) ?? []).length > 0,
+    ...endingOf(step),
   };
+}
+
+function endingOf(fields: Record<string, unknown>): Ending {
+  return { proof: asText(own(fields, 'proof')), contain: asText(own(fields, 'contain')) };
 }
 
 function needsOf(step: Record<string, unknown>): (string | null)[] | null {

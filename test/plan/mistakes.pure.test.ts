@@ -18,7 +18,7 @@ describe('each mistake has its line, its field and its code', () => {
     ['a list', '- id: a\n', ['1:1  wrong-type']],
     ['an unknown field', `${two}    tiemout: 3s\n`, ['8:5 steps[1].tiemout unknown-field']],
     ['an unknown field above', `${two}labls: {}\n`, ['8:1 labls unknown-field']],
-    ['a field of later', `${two}    retry: { attempts: 2 }\n`, ['8:5 steps[1].retry unsupported-field']],
+    ['a field of later', `${two}    accept: { verify: [ls] }\n`, ['8:5 steps[1].accept unsupported-field']],
     ['a budget', `limits: { budget: { tokens: 4 } }\n${two}`, ['1:11 limits.budget unsupported-field']],
     ['only a field of later', `${head}  - id: a\n    parallel: []\n`, ['4:5 steps[0].parallel unsupported-field']],
     ['an output schema', `${two}    output: { schema: {} }\n`, ['8:15 steps[1].output.schema unsupported-field']],

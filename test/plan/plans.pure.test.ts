@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseDuration, planOf, planOfCommand, resolvePlan } from '../../src/plan/index.ts';
-import { options, parse, planFrom } from './support.ts';
+import { byDefault, options, parse, planFrom } from './support.ts';
 
 const full = `
 $schema: ./plan.json
@@ -67,19 +67,21 @@ describe('a plan with everything', () => {
     expect(plan.steps).toEqual([
       {
         id: 'scout', agent: 'pi', model: ['one', 'two'], needs: [], timeoutMs: 600_000, cwd: '/plans/sub/work',
-        env: { A: 'a', B: 'b' }, task: 'List the modules.\n', template: true, run: null, allowEmpty: false,
+        env: { A: 'a', B: 'b' }, task: 'List the modules.\n', template: true, run: null, allowEmpty: false, ...byDefault.task,
       },
       {
         id: 'fix', agent: 'mine', model: ['three'], needs: ['scout'], timeoutMs: null, cwd: '/plans/sub/work',
-        env: { A: 'a', B: 'c' }, task: 'Fix {{ steps.scout.output }}', template: true, run: null, allowEmpty: true,
+        env: { A: 'a', B: 'c' }, task: 'Fix {{ steps.scout.output }}', template: true, run: null, allowEmpty: true, ...byDefault.task,
       },
       {
         id: 'lint', agent: 'command', model: [], needs: [], timeoutMs: 600_000, cwd: '/plans/sub/work/packages/a',
         env: { A: 'a', B: 'b' }, task: null, template: true, run: 'npm run lint', allowEmpty: true,
+        ...byDefault.run,
       },
       {
         id: 'last', agent: 'command', model: [], needs: ['scout', 'lint'], timeoutMs: 600_000, cwd: '/plans/sub/work',
         env: { A: 'a', B: 'b' }, task: null, template: true, run: ['echo', '{{ steps.scout.output }}'], allowEmpty: true,
+        ...byDefault.run,
       },
     ]); // prettier-ignore
   });
@@ -98,6 +100,7 @@ describe('defaults', () => {
         {
           id: 'a', agent: 'command', model: [], needs: [], timeoutMs: null, cwd: '/plans', env: {}, task: null,
           template: true, run: 'ls', allowEmpty: true,
+        ...byDefault.run,
         },
       ],
     }); // prettier-ignore

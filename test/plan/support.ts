@@ -1,4 +1,4 @@
-import { parsePlan, type Loaded, type PlanError, type ResolvedPlan } from '../../src/plan/index.ts';
+import { parsePlan, type Loaded, type PlanError, type ResolvedPlan, type ResolvedStep } from '../../src/plan/index.ts';
 
 export const options = {
   agents: ['pi', 'command', 'claude'],
@@ -29,3 +29,27 @@ export function errorsOf(loaded: Loaded): PlanError[] {
 export function brief(loaded: Loaded): string[] {
   return errorsOf(loaded).map(({ line, column, field, code }) => `${line}:${column} ${field} ${code}`);
 }
+
+const retry: ResolvedStep['retry'] = {
+  attempts: 1,
+  backoff: { firstMs: 1_000, factor: 2, mostMs: 60_000 },
+  startupMs: [250, 750, 1_500],
+  modelMs: [2_000, 8_000, 20_000],
+  mostWaitMs: 60_000,
+  afterSideEffects: false,
+  unproven: false,
+  rules: [],
+};
+const attempts = {
+  limits: { attemptMs: null, firstOutputMs: null, stall: null, toolMs: null },
+  leftovers: 'end',
+  survivors: 'none',
+  proof: 'searched',
+  contain: 'auto',
+} as const;
+
+/** What a step that says nothing about its attempts gets. */
+export const byDefault = {
+  task: { ...attempts, retry },
+  run: { ...attempts, retry: { ...retry, modelMs: [] } },
+} as const satisfies Record<string, Partial<ResolvedStep>>;
