@@ -1,5 +1,6 @@
 import type { Failure } from '../../machines/protocol.ts';
-import { foreignMessage, lastLine } from './text.ts';
+import { classify } from './failure/classify.ts';
+import { foreignMessage, lastLine, plain, withoutTask } from './text.ts';
 
 /** How a child went, as its process tells. */
 export interface ChildExit {
@@ -15,21 +16,42 @@ export function exitName(exit: ChildExit): string {
   return exit.code === null ? 'no exit code' : `exit code ${exit.code}`;
 }
 
-/** The failure of an exit that is not a success by itself; null for exit code 0. */
+/** The failure of an exit that is not a success by itself, with the last words of its stderr; null for exit code 0. */
 export function exitFailure(exit: ChildExit, task: string | null): Failure | null {
-  if (exit.signal === null && exit.code === 0) return null;
-  const said = foreignMessage(lastLine(exit.stderrTail), task);
+  return isGood(exit) ? null : failureWith(exit, foreignMessage(lastLine(exit.stderrTail), task));
+}
+
+/**
+ * As `exitFailure`, for a child that asks a model: an exit code becomes `rate-limited`, `auth` and so on where its
+ * stderr says it plainly. `any-line`: the last line that says it, warnings left out; `last-line`: that one only.
+ */
+export function agentExitFailure(
+  exit: ChildExit,
+  task: string | null,
+  where: 'last-line' | 'any-line',
+): Failure | null {
+  const failure = exitFailure(exit, task);
+  if (failure === null || failure.code !== 'exit-code') return failure;
+  const tail = where === 'last-line' ? lastLine(exit.stderrTail) : exit.stderrTail;
+  const lines = withoutTask(tail, task).split('\n').slice(-LINES_READ).map(plain);
+  for (const line of lines.filter((text) => !/^warning\b/i.test(text)).toReversed()) {
+    const { code, detail } = classify(line, 'stderr');
+    if (code === null) continue;
+    const told = failureWith(exit, foreignMessage(line, task));
+    return { code, message: told.message, detail: { ...told.detail, ...detail } };
+  }
+  return failure;
+}
+
+/** Lines of a stderr that are read for what they say about the model. */
+const LINES_READ = 20;
+
+const isGood = (exit: ChildExit): boolean => exit.signal === null && exit.code === 0;
+
+function failureWith(exit: ChildExit, said: string): Failure {
   const words = said === '' ? '' : `: ${said}`;
   if (exit.signal !== null) {
-    return {
-      code: 'signal',
-      message: `ended by signal ${exit.signal}${words}`,
-      detail: { signal: exit.signal },
-    };
+    return { code: 'signal', message: `ended by signal ${exit.signal}${words}`, detail: { signal: exit.signal } };
   }
-  return {
-    code: 'exit-code',
-    message: `ended with ${exitName(exit)}${words}`,
-    detail: { exitCode: exit.code },
-  };
+  return { code: 'exit-code', message: `ended with ${exitName(exit)}${words}`, detail: { exitCode: exit.code } };
 }

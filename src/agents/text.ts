@@ -27,17 +27,21 @@ export function lastLine(text: string): string {
 }
 
 /**
- * A foreign text for a failure message: the task, where it is quoted whole (plainly or inside JSON),
- * is replaced, and the length bounded. A part of the task that is quoted alone is not recognised.
+ * The text with `[task]` in place of the task, where it is quoted whole (plainly or inside JSON).
+ * A part of the task that is quoted alone is not recognised.
  */
-export function foreignMessage(text: string, task: string | null): string {
+export function withoutTask(text: string, task: string | null): string {
+  if (task === null || task.trim().length < MASK_FROM) return text;
   let safe = text;
-  if (task !== null && task.trim().length >= MASK_FROM) {
-    for (const quoted of new Set([task, task.trim()])) {
-      safe = safe.replaceAll(quoted, '[task]').replaceAll(JSON.stringify(quoted).slice(1, -1), '[task]');
-    }
+  for (const quoted of new Set([task, task.trim()])) {
+    safe = safe.replaceAll(quoted, '[task]').replaceAll(JSON.stringify(quoted).slice(1, -1), '[task]');
   }
-  return bounded(plain(safe.replaceAll(/\s+/g, ' ')), MESSAGE_LIMIT);
+  return safe;
+}
+
+/** A foreign text for a failure message: one line without the task, bounded. */
+export function foreignMessage(text: string, task: string | null): string {
+  return bounded(plain(withoutTask(text, task).replaceAll(/\s+/g, ' ')), MESSAGE_LIMIT);
 }
 
 /** A step's output is the final text without its last newline; only one is taken. */

@@ -1,7 +1,8 @@
 import type { Failure, FailureCode } from '../../../machines/protocol.ts';
 import type { AgentEvent } from '../adapter.ts';
-import { type ChildExit, exitFailure, exitName } from '../exit.ts';
-import { foreignMessage, withoutLastNewline } from '../text.ts';
+import { type ChildExit, agentExitFailure, exitName } from '../exit.ts';
+import { classify } from '../failure/classify.ts';
+import { foreignMessage, withoutLastNewline, withoutTask } from '../text.ts';
 import type { AssistantMessage } from './records.ts';
 
 /** The one event that says how the work ended. */
@@ -48,19 +49,20 @@ export function verdictOfExit(exit: ChildExit, child: UnendedChild, task: string
       signal: exit.signal,
     });
   }
-  const byExit = exitFailure(exit, task);
+  // What pi says when it cannot start (no key, no such model) has advice below it.
+  const byExit = agentExitFailure(exit, task, 'any-line');
   if (byExit !== null) return { t: 'error', failure: byExit };
   if (child.strayError !== null) return { t: 'error', failure: modelFailure(child.strayError, task) };
   if (child.silent) return failed('empty-output', 'ended with exit code 0 and without any output');
   return failed('no-end-record', 'ended with exit code 0 before it said that the work was done');
 }
 
-/** A model's error, classed by its status where it gives one, by its words otherwise. */
+/** A model's error: the code is what its text tells, `model-error` when that is nothing we know. */
 export function modelFailure(error: string, task: string): Failure {
   const words = foreignMessage(error, task);
   const message = words === '' ? 'the model failed without saying why' : words;
-  const status = statusOf(error);
-  return { code: classOf(error, status), message, ...(status === null ? {} : { detail: { status } }) };
+  const { code, detail } = classify(withoutTask(error, task), 'model');
+  return { code: code ?? 'model-error', message, ...(Object.keys(detail).length === 0 ? {} : { detail }) };
 }
 
 function final(text: string, stop: 'stop' | 'length'): Verdict {
@@ -69,31 +71,4 @@ function final(text: string, stop: 'stop' | 'length'): Verdict {
 
 function failed(code: FailureCode, message: string, detail?: Failure['detail']): Verdict {
   return { t: 'error', failure: { code, message, ...(detail === undefined ? {} : { detail }) } };
-}
-
-/** pi 0.73: "429 text", pi 1: "429: {json}". */
-function statusOf(error: string): number | null {
-  const match = /^\s*([45]\d\d)(?!\d)/.exec(error);
-  return match === null ? null : Number(match[1]);
-}
-
-// Providers word a full context in many ways, and most give it the status of any bad request.
-const OVERFLOW =
-  /prompt (?:is )?too long|request_too_large|input is too long|context[_ ](?:window|length|size)|input token count|maximum prompt length|reduce the length of the messages|exceeded model token limit|exceeds the limit of \d|too large for model with|token limit exceeded|too many tokens/i;
-const RATE = /rate.?limit|too many requests|throttl|quota|\b429\b/i;
-const AUTH =
-  /unauthori[sz]ed|forbidden|authentication|permission denied|(?:invalid|incorrect|bad|expired|no) (?:api )?(?:key|token|credentials)|api key|\b40[13]\b/i;
-const TIMEOUT = /timed? ?out|timeout|deadline exceeded/i;
-
-function classOf(error: string, status: number | null): FailureCode {
-  if (status === 429) return 'rate-limited';
-  if (status === 401 || status === 403) return 'auth';
-  if (status === 408 || status === 504) return 'model-timeout';
-  if (status !== null && status >= 500) return 'model-error';
-  // Throttled requests speak of tokens as well, so this comes before the full context.
-  if (RATE.test(error)) return 'rate-limited';
-  if (status === 413 || OVERFLOW.test(error)) return 'context-overflow';
-  if (AUTH.test(error)) return 'auth';
-  if (TIMEOUT.test(error)) return 'model-timeout';
-  return 'model-error';
 }
