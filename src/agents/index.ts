@@ -9,6 +9,7 @@ export type {
   LaunchRequest,
   Reply,
 } from './adapter.ts';
+export { mayChange } from './may-change.ts';
 export { type Environment, agentVariable } from './executable.ts';
 export {
   type Agent,
