@@ -51,7 +51,11 @@ export interface AgentSettings {
   env?: string[];
   /** Arguments added at the end of the adapter's own. */
   args?: string[];
-  /** How the task reaches the program of a `command` agent; default `stdin`. */
+  /**
+   * How the task reaches the program of a `command` agent. `stdin` (default): it is the whole of stdin. `argv`: the last
+   * argument, which about 128 KiB are too long for. `file`: a file, whose path takes the place of `{file}` in `command`
+   * and `args`, or is the last argument.
+   */
   task?: 'stdin' | 'argv' | 'file';
   /** Replaces the adapter's ladder. */
   stop?: StopRung[];
@@ -59,7 +63,7 @@ export interface AgentSettings {
 
 export interface LaunchRequest {
   settings: AgentSettings;
-  /** The task for an agent, or null for a command step. Never put into argv by a built-in adapter. */
+  /** The task for an agent, or null for a command step. In argv only where the settings say `task: argv`. */
   task: string | null;
   /** The command of a command step: an argv, or a string for the shell. */
   run: string[] | string | null;
@@ -68,6 +72,11 @@ export interface LaunchRequest {
   cwd: string;
   /** The environment the child gets, already filtered; `launch` may add to it. */
   env: Record<string, string>;
+  /**
+   * `file`: keep the task out of argv, because an attempt with the task there was killed before it did anything.
+   * Default `auto`: as the settings say.
+   */
+  delivery?: 'auto' | 'file';
   /** A folder of this attempt's own (0700), made before `launch`. */
   privateDir: string;
   /** Session folder of the run (0700). */
@@ -77,11 +86,18 @@ export interface LaunchRequest {
 export interface Launch {
   /** Program and arguments. With `shell: true` the one element is a shell command line. */
   argv: string[];
+  /** `argv` for the record, with `{task}` in place of the task; absent when the task is not in it. */
+  redactedArgv?: string[];
   shell: boolean;
   env: Record<string, string>;
   cwd: string;
   /** `text`: written and closed at once. `protocol`: stays open for the session's replies. */
   stdin: { type: 'none' } | { type: 'text'; text: string } | { type: 'protocol' };
+  /**
+   * Written before the child is started (0600, paths under `privateDir`), removed when the attempt has closed.
+   * Absent when there are none.
+   */
+  files?: { path: string; text: string }[];
   /** `own`: the child exits by itself after its work. `asked`: it exits when we close its stdin. */
   exit: 'own' | 'asked';
 }
@@ -96,6 +112,12 @@ export interface AgentSession {
   finish(): Reply;
   /** Ask the agent to drop what it does. `supported: false` where the protocol has no such thing. */
   abort(): Reply & { supported: boolean };
+  /**
+   * Tell the agent, while it works, that it has `leftMs` milliseconds left and is to come to an end with what it has.
+   * Nothing says that it heeds it, or reads it before the tool that runs now has ended. Nothing is sent once the work
+   * has ended. `supported: false` where a working agent cannot be told anything.
+   */
+  wrapUp(leftMs: number): Reply & { supported: boolean };
   /**
    * The process has exited and its pipes have been read. Yields the one `final` or `error` event
    * if the stream did not carry it already. Whether an exit that follows a `final` was the expected one

@@ -8,7 +8,8 @@ import type {
   LaunchRequest,
   Reply,
 } from './adapter.ts';
-import { type ChildExit, exitFailure } from './exit.ts';
+import { handOver } from './delivery.ts';
+import { type ChildExit, agentExitFailure, exitFailure } from './exit.ts';
 import { withoutLastNewline } from './text.ts';
 
 /** Bytes of stdout that are kept as the output; the raw stdout file has the rest. */
@@ -17,7 +18,8 @@ export const OUTPUT_LIMIT = 200 * 1024;
 /**
  * Any program. Its stdout is its output, and its exit code 0 is its success.
  *
- * A command step brings its own command and gets no stdin. An agent with this adapter is given the task on stdin.
+ * A command step brings its own command and gets no stdin. An agent with this adapter is given the task as its
+ * definition says; when it fails, the last line of its stderr may say that its model did.
  */
 export const commandAdapter: AgentAdapter = {
   id: 'command',
@@ -38,7 +40,7 @@ export const commandAdapter: AgentAdapter = {
   ],
   refuse,
   launch,
-  open: (request) => createCommandSession(request.task),
+  open: ({ task, run }) => createCommandSession(task, run === null ? 'task' : 'run'),
 };
 
 function refuse(settings: AgentSettings, use: AgentUse): string | null {
@@ -54,15 +56,12 @@ function launch(request: LaunchRequest): Launch {
   const common = { env, cwd, exit: 'own' } as const;
   if (typeof run === 'string') return { ...common, argv: [run], shell: true, stdin: { type: 'none' } };
   if (run !== null) return { ...common, argv: run, shell: false, stdin: { type: 'none' } };
-  return {
-    ...common,
-    argv: [...(settings.command ?? []), ...(settings.args ?? [])],
-    shell: false,
-    stdin: task === null ? { type: 'none' } : { type: 'text', text: task },
-  };
+  const argv = [...(settings.command ?? []), ...(settings.args ?? [])];
+  if (task === null) return { ...common, argv, shell: false, stdin: { type: 'none' } };
+  return { ...common, shell: false, ...handOver(task, argv, request) };
 }
 
-function createCommandSession(task: string | null): AgentSession {
+function createCommandSession(task: string | null, use: AgentUse): AgentSession {
   const output = createHead(OUTPUT_LIMIT);
   let over = false;
   return {
@@ -74,16 +73,23 @@ function createCommandSession(task: string | null): AgentSession {
     },
     finish: () => reply([]),
     abort: () => ({ ...reply([]), supported: false }),
+    wrapUp: () => ({ ...reply([]), supported: false }),
     exited(exit) {
       if (over) return reply([]);
       over = true;
-      return reply([endOf(exit, output.take(), task)]);
+      return reply([endOf(exit, output.take(), task, use)]);
     },
   };
 }
 
-function endOf(exit: ChildExit, output: { text: string; truncated: boolean }, task: string | null): AgentEvent {
-  const failure = exitFailure(exit, task);
+function endOf(
+  exit: ChildExit,
+  output: { text: string; truncated: boolean },
+  task: string | null,
+  use: AgentUse,
+): AgentEvent {
+  // A command step has no model: what its stderr says of rates and keys is about something else.
+  const failure = use === 'run' ? exitFailure(exit, task) : agentExitFailure(exit, task, 'last-line');
   if (failure !== null) return { t: 'error', failure };
   const text = output.truncated ? output.text : withoutLastNewline(output.text);
   return { t: 'final', text, stop: 'stop', truncated: output.truncated };

@@ -54,13 +54,24 @@ describe('end', () => {
 
   test('cannot be asked for', () => {
     expect(open('command').abort().supported).toBe(false);
+    expect(open('command').wrapUp(1000)).toMatchObject({ supported: false, send: [] });
     expect(open('command').finish().closeStdin).toBe(false);
   });
 });
 
 describe('launch', () => {
   const definition = { name: 'tool', adapter: 'command', command: ['cat', '-u'], args: ['-n'] };
-  const registry = createRegistry({ tool: definition, bare: { name: 'bare', adapter: 'command' } }, { env: {} });
+  const registry = createRegistry(
+    {
+      tool: definition,
+      bare: { name: 'bare', adapter: 'command' },
+      argv: { ...definition, name: 'argv', task: 'argv' },
+      file: { ...definition, name: 'file', task: 'file' },
+      placed: { ...definition, name: 'placed', task: 'file', args: ['--in={file}', '-n'] },
+      wordy: { ...definition, name: 'wordy', adapter: 'pi', task: 'argv' },
+    },
+    { env: {} },
+  );
   const launch = (name: string, request: Partial<LaunchRequest>) => {
     const lookup = registry.get(name, request.run === undefined ? 'task' : 'run');
     if (lookup.type !== 'agent') throw new Error(lookup.message);
@@ -94,11 +105,42 @@ describe('launch', () => {
     });
   });
 
-  test('an agent gets its task on stdin and never as an argument', () => {
-    expect(launch('tool', { task: TASK })).toMatchObject({
+  test.each(['auto', 'file'] as const)('an agent gets its task on stdin unless it says otherwise (%s)', (delivery) => {
+    expect(launch('tool', { task: TASK, delivery })).toEqual({
       argv: ['cat', '-u', '-n'],
       shell: false,
+      env: { A: '1' },
+      cwd: '/w',
       stdin: { type: 'text', text: TASK },
+      exit: 'own',
+    });
+  });
+
+  test('as an argument the task is the last one, and stays out of the record', () => {
+    const made = launch('argv', { task: TASK });
+    expect(made).toMatchObject({ argv: ['cat', '-u', '-n', TASK], stdin: { type: 'none' } });
+    expect(made.redactedArgv).toEqual(['cat', '-u', '-n', '{task}']);
+    expect(made.files).toBeUndefined();
+    expect(launch('argv', { run: ['ls'] }).redactedArgv).toBeUndefined();
+  });
+
+  test('as a file it is named by a path in the private folder', () => {
+    const files = [{ path: '/private/task.md', text: TASK }];
+    const request = { task: TASK, privateDir: '/private' };
+    const last = { argv: ['cat', '-u', '-n', '/private/task.md'], stdin: { type: 'none' }, files };
+    expect(launch('file', request)).toMatchObject(last);
+    expect(launch('placed', { ...request, privateDir: '/$&' }).argv).toEqual(['cat', '-u', '--in=/$&/task.md', '-n']);
+    // After a kill with the task among the arguments.
+    const instead = launch('argv', { ...request, delivery: 'file' });
+    expect(instead).toMatchObject(last);
+    expect(instead.redactedArgv).toBeUndefined();
+    expect(JSON.stringify(instead.argv)).not.toContain(TASK);
+  });
+
+  test('pi has its own way to be told its task', () => {
+    expect(registry.get('wordy', 'task')).toMatchObject({
+      type: 'refused',
+      message: expect.stringContaining('"task"'),
     });
   });
 

@@ -103,3 +103,17 @@ export const toolEnd = (name: string, isError: boolean, id = 't1'): unknown => (
 
 export const notes = (events: readonly AgentEvent[], kind: string): string[] =>
   events.flatMap((event) => (event.t === 'note' && event.kind === kind ? [event.text] : []));
+
+/** Answers of pi to our commands. */
+export const state = (change: Record<string, unknown> = {}): string =>
+  lines({
+    id: 'coxswain-state',
+    type: 'response',
+    command: 'get_state',
+    success: true,
+    data: { isStreaming: false, isCompacting: false, pendingMessageCount: 0, messageCount: 2, ...change },
+  });
+export const prompted = (change: Record<string, unknown> = {}): string =>
+  lines({ id: 'coxswain-prompt', type: 'response', command: 'prompt', success: true, ...change });
+export const ends = (events: readonly AgentEvent[]): AgentEvent[] =>
+  events.filter(({ t }) => t === 'final' || t === 'error' || t === 'resumed');

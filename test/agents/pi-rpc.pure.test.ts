@@ -1,20 +1,21 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../src/agents/index.ts';
-import { assistant, failing, lines, notes, open, runEnd, runEndsFor, runStart, settled } from './drive.ts';
+import {
+  assistant,
+  ends,
+  failing,
+  lines,
+  notes,
+  open,
+  prompted,
+  runEnd,
+  runEndsFor,
+  runStart,
+  settled,
+  state,
+} from './drive.ts';
 
 const good = lines(runStart, assistant('the answer'), runEnd);
-const state = (change: Record<string, unknown> = {}): string =>
-  lines({
-    id: 'coxswain-state',
-    type: 'response',
-    command: 'get_state',
-    success: true,
-    data: { isStreaming: false, isCompacting: false, pendingMessageCount: 0, messageCount: 2, ...change },
-  });
-const prompted = (change: Record<string, unknown> = {}): string =>
-  lines({ id: 'coxswain-prompt', type: 'response', command: 'prompt', success: true, ...change });
-const ends = (events: AgentEvent[]): AgentEvent[] =>
-  events.filter(({ t }) => t === 'final' || t === 'error' || t === 'resumed');
 function talk(): { say(stdout: string): { events: AgentEvent[]; sent: unknown[] } } {
   const session = open('pi');
   session.start();

@@ -15,6 +15,10 @@ const SCENARIOS = {
   ],
   bad: [{ error: { status: 400, message: 'Bad request (scripted)', type: 'invalid_request_error' } }],
   flaky: [{ error: { status: 503, message: 'Later (scripted)' } }, { text: 'Recovered.' }],
+  wrapped: [
+    { text: 'Working.', tools: [{ name: 'bash', arguments: { command: 'echo from-the-tool' } }] },
+    { text: 'I was told: {{lastUser}}' },
+  ],
   long: [{ text: 'Waiting.', tools: [{ name: 'bash', arguments: { command: 'exec sleep 600' } }] }],
 };
 
@@ -45,7 +49,8 @@ async function run(
   model: string,
   mode: string,
   task: string,
-  during?: (event: AgentEvent) => 'abort' | null,
+  during?: (event: AgentEvent) => 'abort' | 'wrap-up' | null,
+  name = `fake/${model}`,
 ): Promise<RealRun> {
   const definition = { name: 'pi', adapter: 'pi', mode };
   const registry = createRegistry({ pi: definition }, { env: { COXSWAIN_AGENT_PI: PI_CLI } });
@@ -56,7 +61,7 @@ async function run(
     settings,
     task,
     run: null,
-    model: `fake/${model}`,
+    model: name,
     cwd: home.work,
     env: home.env,
     privateDir: home.dir,
@@ -74,7 +79,8 @@ async function run(
     if (reply.closeStdin) child.stdin.end();
     for (const event of reply.events) {
       if (event.t === 'final' || event.t === 'error') take(session.finish());
-      if (during?.(event) === 'abort') take(session.abort());
+      const asked = during?.(event) ?? null;
+      if (asked !== null) take(asked === 'abort' ? session.abort() : session.wrapUp(60_000));
     }
   };
   let stderrTail = '';
@@ -136,6 +142,18 @@ test('rpc: abort ends a running tool', async () => {
   expect(endOf(events)).toMatchObject({ t: 'error', failure: { code: 'aborted' } });
   expect(events.find((event) => event.t === 'toolEnd')).toMatchObject({ ok: false });
   expect(code).toBe(0);
+});
+
+test('rpc: the message to wrap up reaches the model after the tool, in the same run', async () => {
+  const { events } = await run('wrapped', 'rpc', 'work', (event) => (event.t === 'toolStart' ? 'wrap-up' : null));
+  const end = endOf(events);
+  expect(end).toMatchObject({ t: 'final', text: expect.stringMatching(/^I was told: .*about 60 seconds are left/) });
+});
+
+test('a model that pi does not know is a failure to go on from, not a crash', async () => {
+  const { events, code } = await run('nobody', 'rpc', 'x', undefined, 'nowhere/nobody');
+  expect(endOf(events)).toMatchObject({ t: 'error', failure: { code: 'model-unavailable', detail: { exitCode: 1 } } });
+  expect(code).toBe(1);
 });
 
 test('json: the task comes on stdin', async () => {

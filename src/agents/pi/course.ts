@@ -51,14 +51,14 @@ export function follow(course: Course, event: CourseEvent): { course: Course; tu
         turn: course.told ? 'resumed' : 'nothing',
       };
     case 'assistant':
-      if (over(course)) return { course, turn: 'nothing' };
+      if (isAtEnd(course)) return { course, turn: 'nothing' };
       return { course: { ...course, phase: 'running', last: event.message }, turn: 'nothing' };
     case 'run-ended':
       return runEnded(course, event);
     case 'settled':
       return settled(course);
     case 'goes-on':
-      if (!over(course)) return { course, turn: 'nothing' };
+      if (!isAtEnd(course)) return { course, turn: 'nothing' };
       return { course: { ...course, phase: 'between', told: false }, turn: course.told ? 'resumed' : 'nothing' };
     case 'gave-up':
       if (course.phase !== 'between') return { course, turn: 'nothing' };
@@ -67,7 +67,7 @@ export function follow(course: Course, event: CourseEvent): { course: Course; tu
 }
 
 function runEnded(course: Course, event: Extract<CourseEvent, { type: 'run-ended' }>): { course: Course; turn: Turn } {
-  if (over(course)) return { course, turn: 'second-end' };
+  if (isAtEnd(course)) return { course, turn: 'second-end' };
   const next = {
     ...course,
     last: event.last ?? course.last,
@@ -84,4 +84,5 @@ function settled(course: Course): { course: Course; turn: Turn } {
   return { course: next, turn: course.told ? 'nothing' : 'settled' };
 }
 
-const over = (course: Course): boolean => course.phase === 'ended' || course.phase === 'settled';
+/** Its run has ended, and nothing yet says that it goes on. */
+export const isAtEnd = (course: Course): boolean => course.phase === 'ended' || course.phase === 'settled';

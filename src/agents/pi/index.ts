@@ -37,6 +37,9 @@ const MODES: readonly string[] = ['rpc', 'json'] satisfies PiMode[];
 
 function refuse(settings: AgentSettings, use: AgentUse): string | null {
   if (use === 'run') return `agent "${settings.name}": pi takes a task and runs no command`;
+  if (settings.task !== undefined) {
+    return `agent "${settings.name}": pi is told its task by its own protocol; leave out "task"`;
+  }
   if (settings.mode !== undefined && !MODES.includes(settings.mode)) {
     return `agent "${settings.name}": pi has no mode "${settings.mode}"; there are: ${MODES.join(', ')}`;
   }

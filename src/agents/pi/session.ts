@@ -2,10 +2,11 @@ import { createLineSplitter } from '../../process/index.ts';
 import type { AgentEvent, AgentSession, Reply } from '../adapter.ts';
 import { type ChildExit, exitName } from '../exit.ts';
 import { foreignMessage } from '../text.ts';
-import { type Course, type CourseEvent, START, type Turn, follow } from './course.ts';
+import { type Course, type CourseEvent, START, type Turn, follow, isAtEnd } from './course.ts';
 import { type AssistantMessage, type PiRecord, type PiState, readRecord } from './records.ts';
 import { createTally } from './tally.ts';
 import { type Verdict, endsRun, modelFailure, verdictOf, verdictOfExit } from './verdict.ts';
+import { wrapUpMessage } from './wrap-up.ts';
 
 /** A longer line is dropped and leaves a note. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -15,6 +16,7 @@ export type PiMode = 'rpc' | 'json';
 const PROMPT = 'coxswain-prompt';
 const STATE = 'coxswain-state';
 const ABORT = 'coxswain-abort';
+const WRAP_UP = 'coxswain-wrap-up';
 
 /** The protocol state of one pi process. */
 export class PiSession implements AgentSession {
@@ -30,6 +32,8 @@ export class PiSession implements AgentSession {
   #course: Course = START;
   /** A `get_state` is on its way. */
   #asked = false;
+  /** Our messages that pi has not taken into its conversation yet. */
+  #untaken: string[] = [];
   #model: string | null = null;
   #strayError: string | null = null;
   #silent = true;
@@ -65,6 +69,17 @@ export class PiSession implements AgentSession {
   abort(): Reply & { supported: boolean } {
     const supported = this.#mode === 'rpc';
     if (supported) this.#command({ id: ABORT, type: 'abort' });
+    return { ...this.#reply(), supported };
+  }
+
+  wrapUp(leftMs: number): Reply & { supported: boolean } {
+    const supported = this.#mode === 'rpc';
+    // Said to an agent at rest it would lie in the queue and go along with the next prompt.
+    if (supported && !this.#over && !isAtEnd(this.#course)) {
+      const message = wrapUpMessage(leftMs);
+      this.#untaken.push(message);
+      this.#command({ id: WRAP_UP, type: 'steer', message });
+    }
     return { ...this.#reply(), supported };
   }
 
@@ -139,6 +154,7 @@ export class PiSession implements AgentSession {
         this.#assistant(record.message);
         return;
       case 'user':
+        this.#taken(record.text);
         this.#events.push({ t: 'message', role: 'user', text: record.text });
         return;
       case 'tool-started':
@@ -163,6 +179,9 @@ export class PiSession implements AgentSession {
         if (!record.success) this.#follow({ type: 'gave-up' });
         return;
       case 'run-started':
+        if (this.#isLateWrapUp()) this.#note('text', 'the work had ended before the message to wrap up was read');
+        else this.#follow(record);
+        return;
       case 'run-ended':
       case 'settled':
         this.#follow(record);
@@ -175,6 +194,16 @@ export class PiSession implements AgentSession {
     if (message.text !== '') this.#events.push({ t: 'message', role: 'assistant', text: message.text });
     this.#events.push({ t: 'usage', usage: this.#tally.total() });
     this.#follow({ type: 'assistant', message });
+  }
+
+  /** A run after the end that only answers our own message: it takes nothing back. */
+  #isLateWrapUp(): boolean {
+    return this.#course.told && this.#untaken.length > 0;
+  }
+
+  #taken(text: string): void {
+    const at = this.#untaken.indexOf(text);
+    if (at >= 0) this.#untaken.splice(at, 1);
   }
 
   #toolEnded(record: Extract<PiRecord, { type: 'tool-ended' }>): void {
@@ -235,13 +264,15 @@ export class PiSession implements AgentSession {
     this.#sawModel(state.model);
     const { phase, told, last } = this.#course;
     if (state.busy || told) return;
-    if (phase === 'idle' && state.pending === 0 && state.messages === 0) {
+    // Our own message to wrap up may have come too late: then it lies in the queue, and nothing goes on with it.
+    const rest = state.pending <= this.#untaken.length;
+    if (phase === 'idle' && rest && state.messages === 0) {
       const message = 'pi took the task for a command of its own and asked no model';
       this.#settle({ t: 'error', failure: { code: 'empty-output', message } });
     }
     // What is queued after a failure stays in the queue; after an answer pi goes on with it.
     const failed = last?.stop === 'error' || last?.stop === 'aborted';
-    if (phase === 'ended' && (state.pending === 0 || failed)) this.#tell(verdictOf(last, this.#task));
+    if (phase === 'ended' && (rest || failed)) this.#tell(verdictOf(last, this.#task));
   }
 
   /* ---------------------------------------------------------------- the end */
