@@ -163,8 +163,10 @@ export class Runtime {
     this.kit.table.killNow();
     await this.projector.pause();
     this.#actor.stop();
-    const { epoch, closeInbox } = this.#options;
-    const output = await concludeCrash(this.kit, { file: this.#file, epoch, closeInbox, error });
+    const { closeInbox } = this.#options;
+    const kit = { ...this.kit, record: (body: JournalBody) => this.#record(body) };
+    const input = inputOf(this.#options);
+    const output = await concludeCrash(kit, { file: this.#file, input, closeInbox, error });
     this.journal.close();
     this.#resolve(output);
   }
@@ -188,7 +190,12 @@ export class Runtime {
     const sweeper = createSweeper({ now: () => performance.now() });
     const table = new ProcessTable(sweeper);
     const { journal } = this;
-    const append = this.#options.append ?? ((body: JournalBody) => void journal.append(body));
+    // XState does not stop what is below an actor that has crashed: it goes on, and has nothing to say any more.
+    const unlessCrashed =
+      <T>(record: (one: T) => void) =>
+      (one: T) => {
+        if (this.#crashed === null) record(one);
+      };
     return {
       runId: dir.id,
       plan,
@@ -207,11 +214,8 @@ export class Runtime {
       prepared: new Map(),
       outputs: new Outputs(),
       now,
-      record: (body) => {
-        append(body);
-        this.projector.touch(body.type.startsWith('run.') || body.type === 'step.settled');
-      },
-      keepProof: (kept) => keepProof(this.kit, kept),
+      record: unlessCrashed((body) => this.#record(body)),
+      keepProof: unlessCrashed((kept) => keepProof(this.kit, kept)),
       touch: () => this.projector.touch(),
       guard:
         (callback) =>
@@ -223,6 +227,12 @@ export class Runtime {
           }
         },
     };
+  }
+
+  #record(body: JournalBody): void {
+    if (this.#options.append === undefined) this.journal.append(body);
+    else this.#options.append(body);
+    this.projector.touch(body.type.startsWith('run.') || body.type === 'step.settled');
   }
 
   #ending(outcome: RunOutcome): Ending {

@@ -23,9 +23,13 @@ export function planFor(plan: PlanInput, cwd: string): ResolvedPlan {
   return loaded.plan;
 }
 
-/** A state root of its own with one run directory, as the owner of a run finds it. */
-export function makeRun(plan: PlanInput): { root: string; dir: RunDir; plan: ResolvedPlan; remove(): void } {
+/** A state root of its own with one run directory, as the owner of a run finds it. The root is the plan's folder too. */
+export function makeRun(
+  plan: PlanInput,
+  furnish: (root: string) => void = () => {},
+): { root: string; dir: RunDir; plan: ResolvedPlan; remove(): void } {
   const root = mkdtempSync(join(tmpdir(), 'coxswain-run-'));
+  furnish(root);
   const resolved = planFor(plan, root);
   const made = createRunDir(root, 'r1', resolved);
   if (made.type !== 'ok') throw new Error(`no run directory: ${made.type}`);
