@@ -19,7 +19,13 @@ interface ResultStep {
   state: string;
   output: { text?: string; path?: string; bytes?: number } | null;
   outputState: string;
-  attempts: { outcome: string; exit: number | null; signal: string | null; forcedExit: boolean; class: string | null }[];
+  attempts: {
+    outcome: string;
+    exit: number | null;
+    signal: string | null;
+    forcedExit: boolean;
+    class: string | null;
+  }[];
 }
 
 export function readRecord(dir: RunDir): OnDisk {
