@@ -17,7 +17,7 @@ import {
 } from '../record/index.ts';
 import { concludeCrash } from './crash.ts';
 import type { EndedStep, Ending } from './ending.ts';
-import { keepProof } from './keep.ts';
+import { ProofFiles, keepProof } from './keep.ts';
 import { type Kit, now } from './kit.ts';
 import type { Closing } from './lines.ts';
 import { Outputs } from './outputs.ts';
@@ -213,6 +213,7 @@ export class Runtime {
       sweeper,
       prepared: new Map(),
       outputs: new Outputs(),
+      proofs: new ProofFiles(),
       now,
       record: unlessCrashed((body) => this.#record(body)),
       keepProof: unlessCrashed((kept) => keepProof(this.kit, kept)),
