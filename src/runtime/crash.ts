@@ -11,6 +11,7 @@ import {
 } from '../../machines/index.ts';
 import type { Instant, JournalBody, JournalType, RunInput, StepId } from '../../machines/protocol.ts';
 import { type Journal, type StatusFile, readJournal } from '../record/index.ts';
+import { describeError } from './describe.ts';
 import type { EndedAttempt, EndedStep } from './ending.ts';
 import type { Kit } from './kit.ts';
 import type { Closing } from './lines.ts';
@@ -27,7 +28,7 @@ export async function concludeCrash(
 ): Promise<RunOutput> {
   await kit.table.endAll();
   const records = recordsOf(kit.journal, kit.dir.journal);
-  const cause: Cause = { type: 'runner-crashed', at: kit.now(), message: messageOf(kit, options.error) };
+  const cause: Cause = { type: 'runner-crashed', at: kit.now(), message: kit.redact(describeError(options.error)) };
   const known = settledOutcome(records);
   if (fold(records) === null) kit.record(begun(options.input, cause.at));
   if (known === null) closeOpen(kit, records, cause);
@@ -71,9 +72,6 @@ function recordsOf(journal: Journal, path: string): JournalRecord[] {
 
 const timeOf = (records: readonly JournalRecord[], type: JournalType): Instant | null =>
   records.find((record) => record.type === type)?.ts ?? null;
-
-const messageOf = (kit: Kit, error: unknown): string =>
-  kit.redact(error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, 500);
 
 function settledOutcome(records: readonly JournalRecord[]): RunOutcome | null {
   const settled = records.find((record) => record.type === 'run.settled');

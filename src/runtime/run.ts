@@ -17,6 +17,7 @@ import {
 } from '../record/index.ts';
 import { concludeCrash } from './crash.ts';
 import type { EndedStep, Ending } from './ending.ts';
+import { describeError } from './describe.ts';
 import { ProofFiles, keepProof } from './keep.ts';
 import { type Kit, now } from './kit.ts';
 import type { Closing } from './lines.ts';
@@ -142,8 +143,7 @@ export class Runtime {
 
   /** An error outside the machines: they end the run in good order if they still can. */
   fault(error: unknown): void {
-    const message = this.kit.redact(error instanceof Error ? error.message : String(error)).slice(0, 500);
-    this.end({ type: 'runner-crashed', at: now(), message });
+    this.end({ type: 'runner-crashed', at: now(), message: this.kit.redact(describeError(error)) });
   }
 
   /** SIGKILL to everything known, at once; the machines then see the exits and end in good order. */

@@ -209,6 +209,19 @@ describe('a callback throws', () => {
     expect(status.steps[0]).toMatchObject({ state: 'failed', attempt: 0 });
   });
 
+  test('S097: what was thrown is on record with name, message, code and cause', async () => {
+    const error = Object.assign(new RangeError('too far', { cause: new TypeError('no such pier') }), {
+      code: 'EPIER',
+    });
+    const machines = withBug('step', 'noteReady', () => {
+      throw error;
+    });
+    const rig = startRun({ version: 1, steps: [{ id: 'a', run: ['true'] }] }, { machines });
+    const words = 'RangeError: too far (EPIER); caused by TypeError: no such pier';
+    const { records } = expectCrashed(rig, await rig.ended, words);
+    expect(records.find((one) => one.type === 'run.settled')?.cause).toMatchObject({ message: words });
+  });
+
   test('what it says of itself is redacted', async () => {
     const secret = 'hunter2-hunter2';
     const rig = startRun(

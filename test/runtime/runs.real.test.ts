@@ -366,7 +366,7 @@ describe('is ended', () => {
     expectTruth(rig);
     expect(outcome).toMatchObject({
       state: 'failed',
-      cause: { type: 'runner-crashed', message: 'the host has failed' },
+      cause: { type: 'runner-crashed', message: 'Error: the host has failed' },
     });
   });
 });
