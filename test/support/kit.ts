@@ -27,7 +27,7 @@ export function planFor(plan: PlanInput, cwd: string): ResolvedPlan {
 export function makeRun(
   plan: PlanInput,
   furnish: (root: string) => void = () => {},
-): { root: string; dir: RunDir; plan: ResolvedPlan; remove(): void } {
+): { root: string; dir: RunDir; plan: ResolvedPlan; remove: () => void } {
   const root = mkdtempSync(join(tmpdir(), 'coxswain-run-'));
   furnish(root);
   const resolved = planFor(plan, root);
