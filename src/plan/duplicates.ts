@@ -1,4 +1,4 @@
-import { isMap, isPair, isScalar, isSeq } from 'yaml';
+import { yaml } from './heavy.ts';
 
 export interface Duplicate {
   key: string;
@@ -9,6 +9,7 @@ export interface Duplicate {
 
 /** Keys that a mapping has more than once, in one pass over the tree; aliases are not followed. */
 export function duplicateKeys(contents: unknown): Duplicate[] {
+  const { isMap, isPair, isScalar, isSeq } = yaml();
   const found: Duplicate[] = [];
   const open: unknown[] = [contents];
   while (open.length > 0) {

@@ -1,18 +1,5 @@
-import {
-  Composer,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  Parser,
-  visit,
-  type Alias,
-  type CST,
-  type Document,
-  type Pair,
-  type YAMLMap,
-} from 'yaml';
+import type { Alias, CST, Document, LineCounter, Pair, YAMLMap } from 'yaml';
+import { yaml } from './heavy.ts';
 import { checkSize } from './size.ts';
 import { duplicateKeys } from './duplicates.ts';
 import { jsonErrorAt } from './json.ts';
@@ -42,6 +29,7 @@ export type Source =
  * aliases that multiply. Merge keys (`<<`) have no meaning.
  */
 export function readSource(text: string, format: Format): Source {
+  const { LineCounter, Parser } = yaml();
   const lines = new LineCounter();
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   const excess = checkSize(tokens);
@@ -66,6 +54,7 @@ function compose(tokens: CST.Token[], lines: LineCounter, length: number): Docum
     prettyErrors: false,
     logLevel: 'silent',
   } as const;
+  const { Composer } = yaml();
   return [...new Composer(options).compose(tokens, true, length)];
 }
 
@@ -103,7 +92,7 @@ function readYaml(documents: Document.Parsed[], lines: LineCounter): Source {
 /** The first alias that stands for nothing, else the first one. */
 function aliasPlace(document: Document.Parsed, lines: LineCounter): Place | null {
   const aliases: Alias[] = [];
-  visit(document, {
+  yaml().visit(document, {
     Alias: (_, alias) => {
       aliases.push(alias);
     },
@@ -150,6 +139,7 @@ function found(value: unknown, document: Document.Parsed | undefined, lines: Lin
 
 /** Where a value starts, or its key. Where the path leads nowhere: the last place on the way that is there. */
 function offsetOf(document: Document.Parsed, path: Path, at: 'key' | undefined, seen: Seen): number | null {
+  const { isAlias, isMap, isSeq } = yaml();
   let node: unknown = document.contents;
   let offset: number | null = startOf(node);
   for (const [index, part] of path.entries()) {
@@ -173,12 +163,14 @@ type Seen = Map<YAMLMap, Map<string, Pair>>;
 function pairsOf(map: YAMLMap, seen: Seen): Map<string, Pair> {
   const known = seen.get(map);
   if (known !== undefined) return known;
+  const { isScalar } = yaml();
   const pairs = new Map(map.items.map((pair) => [isScalar(pair.key) ? String(pair.key.value) : '', pair]));
   seen.set(map, pairs);
   return pairs;
 }
 
 function startOf(node: unknown): number | null {
+  const { isAlias, isMap, isScalar, isSeq } = yaml();
   if (!isMap(node) && !isSeq(node) && !isScalar(node) && !isAlias(node)) return null;
   return node.range?.[0] ?? null;
 }

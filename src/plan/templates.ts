@@ -1,13 +1,5 @@
-import {
-  Context,
-  Liquid,
-  Output,
-  RawTag,
-  toValueSync,
-  TypeGuards,
-  UndefinedVariableError,
-  type Template,
-} from 'liquidjs';
+import type { Context, Liquid, Output, Template } from 'liquidjs';
+import { liquidjs } from './heavy.ts';
 import { readReference, type Reference } from './reference.ts';
 
 /** Most characters of a rendered text. */
@@ -46,7 +38,7 @@ export function compileTemplate(text: string): Compiled {
   }
   let templates: Template[];
   try {
-    templates = engine.parse(text);
+    templates = engine().parse(text);
   } catch (error) {
     return { type: 'invalid', message: explain(error) };
   }
@@ -67,8 +59,7 @@ type Piece = string | { output: Output; reads: string };
 type ReadPiece = { type: 'ok'; piece: Piece; references: Reference[] } | { type: 'bad'; message: string };
 
 function readPiece(template: Template): ReadPiece {
-  if (!(template instanceof Output))
-    return { type: 'ok', piece: String(engine.renderSync([template])), references: [] };
+  if (!isOutput(template)) return { type: 'ok', piece: String(engine().renderSync([template])), references: [] };
   const fault = faultOf(template);
   if (fault !== null) {
     const [line, column] = template.token.getPosition();
@@ -76,7 +67,7 @@ function readPiece(template: Template): ReadPiece {
   }
   const references: Reference[] = [];
   const names: string[] = [];
-  for (const { segments } of Object.values(engine.analyzeSync([template], { partials: false }).variables).flat()) {
+  for (const { segments } of Object.values(engine().analyzeSync([template], { partials: false }).variables).flat()) {
     const read = readReference(segments);
     if (read.type === 'bad') return read;
     references.push(read.reference);
@@ -95,7 +86,7 @@ function faultOf({ value }: Output): string | null {
   // It takes the first of several values and drops the rest.
   if (value.initial.postfix.length !== 1) return 'an expression is one value and then filters, | name';
   for (const { name, args } of value.filters) {
-    if (EXPRESSION_FILTERS.has(name) && !TypeGuards.isQuotedToken(args[0])) {
+    if (EXPRESSION_FILTERS.has(name) && !liquidjs().TypeGuards.isQuotedToken(args[0])) {
       return `the filter ${name} needs the name of a field in quotes`;
     }
   }
@@ -103,7 +94,7 @@ function faultOf({ value }: Output): string | null {
 }
 
 function render(pieces: readonly Piece[], scope: Scope): Rendered {
-  const context = new Context(scope, engine.options, { sync: true });
+  const context = new (liquidjs().Context)(scope, engine().options, { sync: true });
   const deadline = performance.now() + RENDER_LIMIT_MS;
   const parts: string[] = [];
   let length = 0;
@@ -124,9 +115,10 @@ function evaluate(output: Output, reads: string, context: Context): Rendered {
   const where = `the expression at line ${line}, column ${column} of the template`;
   let value: unknown;
   try {
-    value = toValueSync(output.value.value(context, false));
+    value = liquidjs().toValueSync(output.value.value(context, false));
   } catch (error) {
-    if (error instanceof UndefinedVariableError) return failed(`${where} reads something that is not there: ${reads}`);
+    if (error instanceof liquidjs().UndefinedVariableError)
+      return failed(`${where} reads something that is not there: ${reads}`);
     const filters = output.value.filters.map(({ name }) => name).join(', ');
     return failed(`${where} could not be evaluated${filters === '' ? '' : ` (filters: ${filters})`}`);
   }
@@ -153,10 +145,18 @@ const ALLOWED_FILTERS = [
   'to_integer', 'truncate', 'truncatewords', 'uniq', 'upcase', 'url_decode', 'url_encode', 'where',
 ] as const;
 
-// One for all: it keeps nothing between two renderings.
-const engine = createEngine();
+let made: Liquid | undefined;
+
+/** One for all: it keeps nothing between two renderings. */
+function engine(): Liquid {
+  made ??= createEngine();
+  return made;
+}
+
+const isOutput = (template: Template): template is Output => template instanceof liquidjs().Output;
 
 function createEngine(): Liquid {
+  const { Liquid, RawTag } = liquidjs();
   const liquid = new Liquid({
     strictVariables: true,
     strictFilters: true,

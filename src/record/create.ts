@@ -10,6 +10,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Owner, StepId } from '../../machines/protocol.ts';
 import { checkRunId } from './names.ts';
@@ -66,6 +67,18 @@ export function createAttemptDir(dir: RunDir, step: StepId, n: number): { type: 
     return { type: 'ok', paths };
   } catch (error) {
     return troubleOf(error);
+  }
+}
+
+/**
+ * Makes the folder of an attempt ahead of time, off the thread of the event loop: it may take as long as a process.
+ * Promises nothing; `createAttemptDir` finds it made, or tells what is wrong.
+ */
+export async function createAttemptDirAhead(dir: RunDir, step: StepId, n: number): Promise<void> {
+  try {
+    await mkdir(dir.attempt(step, n).path, { recursive: true, mode: 0o700 });
+  } catch {
+    // Said by createAttemptDir, to somebody who can act on it.
   }
 }
 

@@ -5,6 +5,7 @@ export {
   addActive,
   claimOwner,
   createAttemptDir,
+  createAttemptDirAhead,
   createRunDir,
   makeDir,
   removeActive,

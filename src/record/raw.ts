@@ -40,19 +40,21 @@ export interface RawLog {
   close(): RawSummary;
 }
 
+const HASH_OF_NOTHING = createHash('sha256').digest('hex');
+
 export function createRawLog(path: string, options: RawLogOptions = {}): RawLog {
   const { capBytes = 50 * 1024 * 1024, tailBytes = 8 * 1024, notes = 'text' } = options;
   const note = notes === 'json' ? jsonNote : textNote;
   const file = new CappedFile(path, { capBytes, note, ...(options.files && { files: options.files }) });
   const tail = new TextTail(tailBytes);
-  const hash: Hash | null = options.hash === true ? createHash('sha256') : null;
+  let hash: Hash | null = null;
   let bytes = 0;
   let newlines = 0;
   let midLine = false;
 
   function summary(): RawSummary {
     const { written, truncated, errors, lastError } = file;
-    const sha256 = hash === null ? null : hash.copy().digest('hex');
+    const sha256 = options.hash === true ? (hash?.copy().digest('hex') ?? HASH_OF_NOTHING) : null;
     return { bytes, lines: newlines + (midLine ? 1 : 0), written, truncated, sha256, errors, lastError };
   }
 
@@ -62,7 +64,7 @@ export function createRawLog(path: string, options: RawLogOptions = {}): RawLog 
       bytes += chunk.length;
       newlines += countNewlines(chunk);
       midLine = chunk.at(-1) !== 10;
-      hash?.update(chunk);
+      if (options.hash === true) (hash ??= createHash('sha256')).update(chunk);
       tail.push(chunk);
       file.write(chunk);
     },

@@ -9,7 +9,9 @@ import {
   type StepStatus,
   fold,
 } from '../../machines/index.ts';
+import type { Instant, JournalBody, JournalType, RunInput, StepId } from '../../machines/protocol.ts';
 import { type Journal, type StatusFile, readJournal } from '../record/index.ts';
+import { describeError } from './describe.ts';
 import { endedSteps } from './journaled.ts';
 import type { Kit } from './kit.ts';
 import type { Closing } from './lines.ts';
@@ -22,12 +24,13 @@ import { wireFinalize } from './wire.ts';
  */
 export async function concludeCrash(
   kit: Kit,
-  options: { file: StatusFile; epoch: number; closeInbox: Closing['closeInbox']; error: unknown },
+  options: { file: StatusFile; input: RunInput; closeInbox: Closing['closeInbox']; error: unknown },
 ): Promise<RunOutput> {
   await kit.table.endAll();
   const records = recordsOf(kit.journal, kit.dir.journal);
-  const cause: Cause = { type: 'runner-crashed', at: kit.now(), message: messageOf(kit, options.error) };
+  const cause: Cause = { type: 'runner-crashed', at: kit.now(), message: kit.redact(describeError(options.error)) };
   const known = settledOutcome(records);
+  if (fold(records) === null) kit.record(begun(options.input, cause.at));
   if (known === null) closeOpen(kit, records, cause);
   const outcome = known ?? outcomeAfter(records, cause);
 
@@ -38,7 +41,8 @@ export async function concludeCrash(
   });
   const closing: Closing = {
     projector,
-    epoch: options.epoch,
+    epoch: options.input.epoch,
+    before: { settledAt: timeOf(records, 'run.settled'), completedAt: timeOf(records, 'run.completed') },
     closeInbox: options.closeInbox,
     ending: () => ({ outcome, status: () => projector.current(), steps: () => endedSteps(records) }),
   };
@@ -60,12 +64,14 @@ function recordsOf(journal: Journal, path: string): JournalRecord[] {
     if (page.nextOffset === offset) break;
     offset = page.nextOffset;
   }
+  // What could not be written has happened all the same.
+  records.push(...(journal.recent(records.at(-1)?.seq ?? 0) ?? []));
   journal.onAppend((record) => records.push(record));
   return records;
 }
 
-const messageOf = (kit: Kit, error: unknown): string =>
-  kit.redact(error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, 500);
+const timeOf = (records: readonly JournalRecord[], type: JournalType): Instant | null =>
+  records.find((record) => record.type === type)?.ts ?? null;
 
 function settledOutcome(records: readonly JournalRecord[]): RunOutcome | null {
   const settled = records.find((record) => record.type === 'run.settled');
@@ -79,11 +85,26 @@ function outcomeAfter(records: readonly JournalRecord[], cause: Cause): RunOutco
   return { state: 'failed', cause, partial };
 }
 
+/** The run crashed before it had journaled its start. */
+const begun = ({ id: run, name, steps, limits, labels, owner }: RunInput, at: Instant): JournalBody => ({
+  type: 'run.started',
+  at,
+  run,
+  name,
+  steps,
+  limits,
+  labels,
+  owner,
+  deadlineAt: null,
+});
+
 /** Journals the end of everything that was open: attempts by what the last look found, then their steps. */
 function closeOpen(kit: Kit, records: readonly JournalRecord[], cause: Cause): void {
   kit.record({ type: 'run.stopping', at: cause.at, cause });
+  const open = openAttempts(records);
   for (const step of fold(records)?.steps ?? []) {
-    if (step.state === 'running') closeAttempt(kit, step, cause);
+    const attempt = open.get(step.id);
+    if (attempt !== undefined) closeAttempt(kit, step, { ...attempt, cause });
     if (isOpen(step)) {
       const state = step.state === 'pending' ? 'skipped' : 'failed';
       kit.record({ type: 'step.settled', at: kit.now(), step: step.id, state, cause });
@@ -95,29 +116,48 @@ function closeOpen(kit: Kit, records: readonly JournalRecord[], cause: Cause): v
 const isOpen = ({ state }: StepStatus): boolean =>
   state === 'running' || state === 'preparing' || state === 'backing-off' || state === 'pending';
 
-function closeAttempt(kit: Kit, step: StepStatus, cause: Cause): void {
-  const entry = kit.table.get(step.id, step.attempt);
-  const survivors = entry?.verdict === 'survived' ? entry.strays.length : 0;
-  const proof: ProofSummary = {
-    verdict: entry?.verdict ?? 'unknown',
-    level: 'searched',
-    leftovers: 0,
-    kept: 0,
-    survivors,
-  };
+interface OpenAttempt {
+  n: number;
+  /** Its process is known from the journal. */
+  started: boolean;
+}
+
+/** By step: launched and not closed. */
+function openAttempts(records: readonly JournalRecord[]): Map<StepId, OpenAttempt> {
+  const open = new Map<StepId, OpenAttempt>();
+  for (const record of records) {
+    if (record.type === 'attempt.launching') open.set(record.step, { n: record.attempt, started: false });
+    if (record.type === 'attempt.started') open.set(record.step, { n: record.attempt, started: true });
+    if (record.type === 'attempt.closed') open.delete(record.step);
+  }
+  return open;
+}
+
+function closeAttempt(kit: Kit, step: StepStatus, { n, started, cause }: OpenAttempt & { cause: Cause }): void {
   kit.record({
     type: 'attempt.closed',
     at: kit.now(),
     step: step.id,
-    attempt: step.attempt,
+    attempt: n,
     outcome: 'failed',
     cause,
     forcedExit: false,
     model: step.model ?? null,
     session: null,
     usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, turns: 0, tools: 0 },
-    proof: step.pid === undefined ? null : proof,
+    proof: proofOf(kit, step.id, { n, started }),
   });
+}
+
+/** Null when no process was ever started. The table knows of one whose start did not get into the journal. */
+function proofOf(kit: Kit, step: StepId, { n, started }: OpenAttempt): ProofSummary | null {
+  const entry = kit.table.get(step, n);
+  // The table lets go only of what is proven gone.
+  if (entry === undefined) return started ? { verdict: 'gone', level: 'searched', leftovers: 0, kept: 0, survivors: 0 } : null;
+  if (entry.target === null) return null;
+  const verdict = entry.verdict ?? 'unknown';
+  const survivors = verdict === 'survived' ? entry.strays.length : 0;
+  return { verdict, level: 'searched', leftovers: 0, kept: 0, survivors };
 }
 
 function statusAt(records: readonly JournalRecord[], seq: number, updatedAt: string): Status {

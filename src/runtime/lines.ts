@@ -11,6 +11,8 @@ export interface Closing {
   projector: Projector;
   ending(outcome: RunOutcome): Ending;
   epoch: number;
+  /** When `run.settled` and `run.completed` were journaled, where that was done before a crash. */
+  before?: { settledAt: Instant | null; completedAt: Instant | null };
   /** Writes closed.json and answers every command that waits. */
   closeInbox(state: RunOutcome['state']): Promise<void>;
 }
@@ -27,18 +29,20 @@ export function lines(kit: Kit, closing: Closing) {
       await work(input);
       return { at: kit.now() };
     });
-  const settle = once(kit, closing, ({ state, cause, partial }) => ({
+  const { settledAt = null, completedAt = null } = closing.before ?? {};
+  const settle = once(kit, closing, settledAt, ({ state, cause, partial }) => ({
     type: 'run.settled',
     at: kit.now(),
     state,
     cause,
     partial,
   }));
-  const announce = once(kit, closing, () => ({ type: 'run.completed', at: kit.now() }));
+  const announce = once(kit, closing, completedAt, () => ({ type: 'run.completed', at: kit.now() }));
 
   return {
     trees: line(async (outcome) => {
       await kit.table.endAll();
+      await kit.proofs.settled();
       const proof = proofOf(kit, closing.ending(outcome).steps(), closing.epoch, kit.now());
       must(await writeDurable(kit.dir.proof, proof));
     }),
@@ -66,8 +70,8 @@ export function lines(kit: Kit, closing: Closing) {
 }
 
 /** Appends a record once and makes it durable, however often it is tried. */
-function once(kit: Kit, { projector }: Closing, body: (outcome: RunOutcome) => JournalBody) {
-  let at: Instant | null = null;
+function once(kit: Kit, { projector }: Closing, before: Instant | null, body: (outcome: RunOutcome) => JournalBody) {
+  let at = before;
   return async (outcome: RunOutcome): Promise<Line> => {
     if (at === null) {
       const record = body(outcome);

@@ -27,8 +27,9 @@ import {
 import { patient, watchClocks } from './clock.ts';
 import { concludeCrash } from './crash.ts';
 import type { EndedStep, Ending } from './ending.ts';
+import { describeError } from './describe.ts';
 import { limitUnder } from './inherited.ts';
-import { keepProof } from './keep.ts';
+import { ProofFiles, keepProof } from './keep.ts';
 import { type Kit, now } from './kit.ts';
 import type { Closing } from './lines.ts';
 import { Outputs } from './outputs.ts';
@@ -156,8 +157,7 @@ export class Runtime {
 
   /** An error outside the machines: they end the run in good order if they still can. */
   fault(error: unknown): void {
-    const message = this.kit.redact(error instanceof Error ? error.message : String(error)).slice(0, 500);
-    this.end({ type: 'runner-crashed', at: now(), message });
+    this.end({ type: 'runner-crashed', at: now(), message: this.kit.redact(describeError(error)) });
   }
 
   /**
@@ -195,8 +195,10 @@ export class Runtime {
     this.kit.table.killNow();
     await this.projector.pause();
     this.#actor.stop();
-    const { epoch, closeInbox } = this.#options;
-    const output = await concludeCrash(this.kit, { file: this.#file, epoch, closeInbox, error });
+    const { closeInbox } = this.#options;
+    const kit = { ...this.kit, record: (body: JournalBody) => this.#record(body) };
+    const input = inputOf(this.#options);
+    const output = await concludeCrash(kit, { file: this.#file, input, closeInbox, error });
     this.journal.close();
     this.#resolve(output);
   }
@@ -220,7 +222,12 @@ export class Runtime {
     const sweeper = createSweeper({ now: () => performance.now() });
     const table = new ProcessTable(sweeper);
     const { journal } = this;
-    const append = this.#options.append ?? ((body: JournalBody) => void journal.append(body));
+    // XState does not stop what is below an actor that has crashed: it goes on, and has nothing to say any more.
+    const unlessCrashed =
+      <T>(record: (one: T) => void) =>
+      (one: T) => {
+        if (this.#crashed === null) record(one);
+      };
     return {
       runId: dir.id,
       plan,
@@ -238,12 +245,10 @@ export class Runtime {
       sweeper,
       prepared: new Map(),
       outputs: new Outputs(),
+      proofs: new ProofFiles(),
       now,
-      record: (body) => {
-        append(body);
-        this.projector.touch(body.type.startsWith('run.') || body.type === 'step.settled');
-      },
-      keepProof: (kept) => keepProof(this.kit, kept),
+      record: unlessCrashed((body) => this.#record(body)),
+      keepProof: unlessCrashed((kept) => keepProof(this.kit, kept)),
       touch: () => this.projector.touch(),
       guard:
         (callback) =>
@@ -255,6 +260,12 @@ export class Runtime {
           }
         },
     };
+  }
+
+  #record(body: JournalBody): void {
+    if (this.#options.append === undefined) this.journal.append(body);
+    else this.#options.append(body);
+    this.projector.touch(body.type.startsWith('run.') || body.type === 'step.settled');
   }
 
   #ending(outcome: RunOutcome): Ending {

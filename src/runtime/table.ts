@@ -91,7 +91,7 @@ export class ProcessTable {
 
   /** Attempts that may still have processes. */
   watched(): Entry[] {
-    return [...this.#entries.values()].filter((entry) => entry.target !== null);
+    return [...this.#entries.values()].filter((entry) => entry.target !== null && entry.verdict !== 'gone');
   }
 
   /** The process that was found is still that process, and runs. */
@@ -109,7 +109,7 @@ export class ProcessTable {
    */
   async endAll(): Promise<Entry[]> {
     await Promise.all(this.watched().map((entry) => this.#end(entry)));
-    return this.watched().filter((entry) => entry.verdict !== 'gone');
+    return this.watched();
   }
 
   async #end(entry: Entry): Promise<void> {

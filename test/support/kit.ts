@@ -6,7 +6,7 @@ import { type AgentAdapter, createRegistry } from '../../src/agents/index.ts';
 import { type PlanInput, type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
 import { type Sweeper, createSweeper, newToken } from '../../src/process/index.ts';
 import { type RunDir, addActive, createRedactor, createRunDir, openJournal } from '../../src/record/index.ts';
-import { keepProof } from '../../src/runtime/keep.ts';
+import { ProofFiles, keepProof } from '../../src/runtime/keep.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
 import { Outputs } from '../../src/runtime/outputs.ts';
 import { ProcessTable } from '../../src/runtime/table.ts';
@@ -23,9 +23,13 @@ export function planFor(plan: PlanInput, cwd: string): ResolvedPlan {
   return loaded.plan;
 }
 
-/** A state root of its own with one run directory, as the owner of a run finds it. */
-export function makeRun(plan: PlanInput): { root: string; dir: RunDir; plan: ResolvedPlan; remove(): void } {
+/** A state root of its own with one run directory, as the owner of a run finds it. The root is the plan's folder too. */
+export function makeRun(
+  plan: PlanInput,
+  furnish: (root: string) => void = () => {},
+): { root: string; dir: RunDir; plan: ResolvedPlan; remove: () => void } {
   const root = mkdtempSync(join(tmpdir(), 'coxswain-run-'));
+  furnish(root);
   const resolved = planFor(plan, root);
   const made = createRunDir(root, 'r1', resolved);
   if (made.type !== 'ok') throw new Error(`no run directory: ${made.type}`);
@@ -70,6 +74,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     sweeper: sweeper(real),
     prepared: new Map(),
     outputs: new Outputs(),
+    proofs: new ProofFiles(),
     now,
     record: (body: JournalBody) => void journal.append(body),
     keepProof: (kept) => keepProof(kit, kept),
@@ -95,6 +100,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     },
     async dispose() {
       const left = await table.endAll();
+      await kit.proofs.settled();
       journal.close();
       run.remove();
       if (left.length > 0)

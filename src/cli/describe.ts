@@ -1,0 +1,56 @@
+import { type Cause, type Status, type StepStatus, describeCause, describeProof } from '../client.ts';
+import { cut, oneLine, span, tokens } from './words.ts';
+
+/** Longest reason in a row. */
+const REASON_CHARS = 160;
+
+/** Why something ended, after its state: `failed: exit-code`. */
+export function why(cause: Cause): string {
+  // The library words it for Markdown.
+  const words = cause.type === 'failure' ? cause.reason : describeCause(cause).replaceAll(/\\([\\`*_[\]<>#])/g, '$1');
+  return oneLine(words);
+}
+
+/** A step in one row: id, state, time, what became of its processes, and why or what it does now. */
+export function stepRow(step: StepStatus, now = Date.now()): string[] {
+  return [oneLine(step.id), step.state, span(step.startedAt, step.endedAt, now), processes(step), detail(step)];
+}
+
+function processes(step: StepStatus): string {
+  if (step.endedAt === undefined) return '';
+  if (step.proof !== undefined) return describeProof(step.proof);
+  return step.state === 'skipped' || step.attempt === 0 ? '' : describeProof(null);
+}
+
+function detail(step: StepStatus): string {
+  const attempt = step.attempt > 1 ? `attempt ${step.attempt}` : '';
+  return [attempt, reason(step), tokens(step.usage)].filter((part) => part !== '').join(', ');
+}
+
+function reason(step: StepStatus): string {
+  const { state, error, cause, tool } = step;
+  switch (state) {
+    case 'pending':
+    case 'completed':
+      return '';
+    case 'preparing':
+    case 'running':
+      return tool === undefined ? '' : oneLine(tool.name);
+    case 'failed':
+    case 'stopped':
+    case 'paused':
+    case 'skipped': {
+      if (error !== undefined) return cut(oneLine(`${error.code}: ${error.message}`), REASON_CHARS);
+      return cause === undefined ? '' : cut(why(cause), REASON_CHARS);
+    }
+  }
+}
+
+/** `completed: the work was done (12 s, 4.2k tokens)`. */
+export function headline(status: Status, now = Date.now()): string {
+  const { state, cause, partial, usage, startedAt, endedAt } = status;
+  const reasonWords = cause === undefined ? '' : `: ${why(cause)}`;
+  const some = partial === true ? ', but something completed' : '';
+  const numbers = [span(startedAt, endedAt, now), tokens(usage)].filter((part) => part !== '').join(', ');
+  return `${state}${reasonWords}${some} (${numbers})`;
+}

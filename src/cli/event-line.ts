@@ -1,0 +1,59 @@
+import { type JournalRecord, describeProof } from '../client.ts';
+import { why } from './describe.ts';
+import { count, cut, oneLine } from './words.ts';
+
+const MESSAGE_CHARS = 200;
+
+/** What happened, in words: a journal record for people. */
+export function eventLine(record: JournalRecord): string {
+  switch (record.type) {
+    case 'run.started':
+      return `run ${record.run} started: ${oneLine(record.name)}, ${count(record.steps.length, 'step')}`;
+    case 'run.stopping':
+      return `run stopping: ${why(record.cause)}`;
+    case 'run.finalizing':
+      return 'run finalizing';
+    case 'run.settled':
+      return `run ${record.state}: ${why(record.cause)}`;
+    case 'run.completed':
+      return 'run over, the record is complete';
+    case 'step.started':
+      return `${record.step}: started`;
+    case 'step.settled':
+      return `${record.step}: ${record.state}${settledWhy(record)}`;
+    case 'persistence.degraded':
+      return `the record cannot be written (${record.line}): ${oneLine(record.message)}; trying again`;
+    case 'persistence.restored':
+      return 'the record can be written again';
+    case 'command.accepted':
+      return `command ${record.command} accepted from ${oneLine(record.source)}`;
+    case 'command.answered':
+      return `command ${record.command} ${record.verdict}${record.reason === undefined ? '' : `: ${record.reason}`}`;
+    case 'cause.late':
+      return `${record.step ?? 'run'}: ${why(record.cause)} came too late: ${why(record.won)} had won`;
+    case 'attempt.launching':
+    case 'attempt.started':
+    case 'attempt.exited':
+    case 'attempt.closed':
+      return attemptLine(record);
+  }
+}
+
+function attemptLine(record: Extract<JournalRecord, { type: `attempt.${string}` }>): string {
+  const name = `${record.step}#${record.attempt}`;
+  switch (record.type) {
+    case 'attempt.launching':
+      return `${name}: launching ${oneLine(record.agent)}`;
+    case 'attempt.started':
+      return `${name}: running as process ${record.pid}`;
+    case 'attempt.exited':
+      return `${name}: exited, ${record.signal === null ? `code ${record.code ?? 'unknown'}` : `signal ${record.signal}`}`;
+    case 'attempt.closed':
+      return `${name}: ${record.outcome}, processes ${describeProof(record.proof)}`;
+  }
+}
+
+function settledWhy({ state, error, cause }: Extract<JournalRecord, { type: 'step.settled' }>): string {
+  if (state === 'completed') return '';
+  return error === undefined ? `: ${why(cause)}` : `: ${error.code}: ${cut(oneLine(error.message), MESSAGE_CHARS)}`;
+}

@@ -1,0 +1,28 @@
+/**
+ * The light way in: find, read, wait for and command runs that another process owns, through their directories alone.
+ * Starts nothing, changes nothing but by commands, and loads nothing heavy, so that it is quick in a short-lived process.
+ * A run is named by its id or by a prefix of one id only.
+ */
+export { find, rootOf, type Found, type NotFound, type Place } from './client/place.ts';
+export { hasEnded, type OwnerState } from './client/owner.ts';
+export {
+  journal,
+  list,
+  proof,
+  result,
+  status,
+  type JournalReading,
+  type Listing,
+  type ResultReading,
+  type StatusReading,
+  type Unreadable,
+} from './client/read.ts';
+export { wait, type WaitOptions, type Waited } from './client/wait.ts';
+export { describeNotFound, follow, type FollowOptions } from './client/follow.ts';
+export { send, stop, type Answer, type SendOptions, type StopOptions } from './client/send.ts';
+export { describeCause, describeProof } from './record/report.ts';
+export { parseDuration, type Duration } from './plan/duration.ts';
+export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';
+export type { Receipt, RunDir, RunProof, RunResult, StepResult } from './record/light.ts';
+export type { Outgoing } from './inbox/light.ts';
+export type { Cause, JournalRecord, Owner, ProofSummary, Status, StepStatus, Usage } from '../machines/protocol.ts';

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { liveView } from '../../src/cli/progress/live.ts';
+import type { Out } from '../../src/cli/out.ts';
+import { statusOf } from '../support/made-run.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+test('the live view draws at most ten times a second, only what has changed, and gives the cursor back', async () => {
+  const written: string[] = [];
+  let name = 'one';
+  const before = process.listenerCount('exit');
+  const view = liveView(
+    { status: () => statusOf('r', { name, startedAt: new Date().toISOString(), steps: [] }) },
+    outTo(written),
+  );
+  expect(written.join('')).toContain('\u001B[?25l');
+  expect(written.at(-1)).toContain('one running');
+  written.length = 0;
+  vi.advanceTimersByTime(2000);
+  expect(written).toEqual([]);
+  for (let n = 0; n < 20; n += 1) {
+    name = `name ${n}`;
+    vi.advanceTimersByTime(50);
+  }
+  expect(written.length).toBeGreaterThan(1);
+  expect(written.length).toBeLessThanOrEqual(10);
+  await view.close();
+  expect(written.at(-1)).toContain('\u001B[?25h');
+  expect(process.listenerCount('exit')).toBe(before);
+  written.length = 0;
+  vi.advanceTimersByTime(2000);
+  expect(written).toEqual([]);
+});
+
+function outTo(written: string[]): Out {
+  const put = (text: string): void => void written.push(text);
+  return {
+    write: (data) => Promise.resolve(put(String(data))),
+    put,
+    line: (text = '') => put(`${text}\n`),
+    flush: () => Promise.resolve(),
+    closed: new AbortController().signal,
+    probe: () => {},
+    isTerminal: true,
+    columns: 80,
+    rows: 24,
+  };
+}

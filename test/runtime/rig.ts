@@ -1,0 +1,112 @@
+import { onTestFinished } from 'vitest';
+import type { RunOutput } from '../../machines/index.ts';
+import type { Answer, JournalRecord } from '../../machines/protocol.ts';
+import type { AgentSettings } from '../../src/agents/index.ts';
+import type { PlanInput } from '../../src/plan/index.ts';
+import { claimOwner, type RunDir } from '../../src/record/index.ts';
+import { Runtime, type RuntimeOptions, ownerOfThisProcess } from '../../src/runtime/run.ts';
+import { type FakeAgents, startFakeAgents } from '../../src/testing/fake-agent/index.ts';
+import { Inspector } from '../support/inspector.ts';
+import { makeRun, testEnv } from '../support/kit.ts';
+
+/** A run in this process, without bus and inbox: its supervisor, its record, and everything that its actors did. */
+export interface Rig {
+  runtime: Runtime;
+  dir: RunDir;
+  root: string;
+  inspector: Inspector;
+  answers: Answer[];
+  /** What has been journaled so far. */
+  records: readonly JournalRecord[];
+  /** Resolves with the first record, now or to come, that matches. */
+  recorded<T extends JournalRecord['type']>(
+    type: T,
+    matches?: (record: JournalRecord & { type: T }) => boolean,
+  ): Promise<JournalRecord & { type: T }>;
+  /** Sends a stop. */
+  stop(): void;
+  ended: Promise<RunOutput>;
+}
+
+export type RigOptions = Partial<Pick<RuntimeOptions, 'machines' | 'journal' | 'statusFile' | 'closeInbox' | 'env'>> & {
+  /** Makes what needs the run directory. */
+  options?: (dir: RunDir) => Partial<RuntimeOptions>;
+  /** Before it starts. */
+  before?: (runtime: Runtime) => void;
+  /** Puts something into the plan's folder first. */
+  furnish?: (root: string) => void;
+};
+
+/** Starts a plan. The run is ended and its folder removed after the test. */
+export function startRun(plan: PlanInput, { options, before, furnish, ...given }: RigOptions = {}): Rig {
+  const run = makeRun(plan, furnish);
+  const inspector = new Inspector();
+  const answers: Answer[] = [];
+  const owner = ownerOfThisProcess();
+  claimOwner(run.dir, 1, owner);
+  const runtime = new Runtime({
+    plan: run.plan,
+    dir: run.dir,
+    owner,
+    epoch: 1,
+    env: testEnv,
+    answer: (answer) => void answers.push(answer),
+    closeInbox: async () => {},
+    inspect: inspector.inspect,
+    ...given,
+    ...options?.(run.dir),
+  });
+  const records: JournalRecord[] = [];
+  const listeners = new Set<(record: JournalRecord) => void>();
+  runtime.journal.onAppend((record) => {
+    records.push(record);
+    for (const listener of listeners) listener(record);
+  });
+  onTestFinished(async () => {
+    runtime.killNow();
+    await runtime.kit.table.endAll();
+    run.remove();
+  });
+  before?.(runtime);
+  runtime.start();
+  return {
+    runtime,
+    dir: run.dir,
+    root: run.root,
+    inspector,
+    answers,
+    records,
+    recorded: (type, matches = () => true) => {
+      type Wanted = JournalRecord & { type: typeof type };
+      const wanted = (record: JournalRecord): record is Wanted => record.type === type && matches(record as Wanted);
+      const found = records.find(wanted);
+      if (found !== undefined) return Promise.resolve(found);
+      return new Promise((resolve) => {
+        const listener = (record: JournalRecord): void => {
+          if (!wanted(record)) return;
+          listeners.delete(listener);
+          resolve(record);
+        };
+        listeners.add(listener);
+      });
+    },
+    stop: () => void runtime.command({ id: `stop-${answers.length}`, type: 'stop', source: 'test' }),
+    ended: runtime.done,
+  };
+}
+
+/** Fake agents for one test. */
+export async function fakeAgents(): Promise<FakeAgents> {
+  const agents = await startFakeAgents();
+  onTestFinished(() => agents.dispose());
+  return agents;
+}
+
+/** As a plan defines it. */
+export function definition(settings: AgentSettings): Omit<AgentSettings, 'name'> {
+  const { name, ...rest } = settings;
+  return name === '' ? settings : rest;
+}
+
+/** A command step that goes on until somebody ends it. */
+export const sleeper = (id: string, needs: string[] = []) => ({ id, needs, run: ['sleep', '600'] });
