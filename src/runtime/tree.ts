@@ -28,6 +28,10 @@ export const tree = (kit: Kit) =>
       if (!over) tell(event);
     };
 
+    const fail = kit.guard((error: unknown) => {
+      throw error;
+    });
+
     receive(
       kit.guard((command) => {
         switch (command.type) {
@@ -36,7 +40,7 @@ export const tree = (kit: Kit) =>
             return;
           case 'tree.look':
             watch.once();
-            void lookAndTell();
+            void lookAndTell().catch(fail);
             return;
         }
       }),
