@@ -18,14 +18,30 @@ import type { Closing } from './lines.ts';
 import { createProjector } from './projector.ts';
 import { wireFinalize } from './wire.ts';
 
+interface CrashOptions {
+  file: StatusFile;
+  input: RunInput;
+  closeInbox: Closing['closeInbox'];
+  error: unknown;
+}
+
 /**
  * The end of a run whose machines have failed: every child is ended by the process table, the journal is folded in
  * place of the snapshot that is lost, and the record of the end is made in the same order as ever.
+ * Never rejects: what cannot even be begun has ended unrecorded.
  */
-export async function concludeCrash(
-  kit: Kit,
-  options: { file: StatusFile; input: RunInput; closeInbox: Closing['closeInbox']; error: unknown },
-): Promise<RunOutput> {
+export async function concludeCrash(kit: Kit, options: CrashOptions): Promise<RunOutput> {
+  try {
+    return await conclude(kit, options);
+  } catch {
+    // Not a word of the errors: what should have been redacted was not.
+    const message = 'the runner failed, and so did the record of it';
+    const cause: Cause = { type: 'runner-crashed', at: kit.now(), message };
+    return { outcome: { state: 'failed', cause, partial: false }, recorded: false };
+  }
+}
+
+async function conclude(kit: Kit, options: CrashOptions): Promise<RunOutput> {
   await kit.table.endAll();
   const records = recordsOf(kit.journal, kit.dir.journal);
   const cause: Cause = { type: 'runner-crashed', at: kit.now(), message: kit.redact(describeError(options.error)) };

@@ -204,7 +204,7 @@ export class Runtime {
   }
 
   #passOverWhenLate(cause: Cause & { type: 'runner-crashed' }): void {
-    const timer = setTimeout(() => this.crash(new Error(cause.message)), ORDERLY_END_MS);
+    const timer = setTimeout(() => this.crash(cause.message), ORDERLY_END_MS);
     void this.done.finally(() => clearTimeout(timer));
   }
 

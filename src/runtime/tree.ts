@@ -29,6 +29,10 @@ export const tree = (kit: Kit) =>
       if (!over) tell(event);
     };
 
+    const fail = kit.guard((error: unknown) => {
+      throw error;
+    });
+
     receive(
       kit.guard((command) => {
         switch (command.type) {
@@ -37,7 +41,7 @@ export const tree = (kit: Kit) =>
             return;
           case 'tree.look':
             watch.once();
-            void lookAndTell();
+            void lookAndTell().catch(fail);
             return;
         }
       }),

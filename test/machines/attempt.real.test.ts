@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,7 +12,7 @@ import { child } from '../../src/runtime/child.ts';
 import { tree } from '../../src/runtime/tree.ts';
 import { type FakeChild, startFakeAgents } from '../../src/testing/fake-agent/index.ts';
 import { type PathModel, StepClock, TransitionCoverage } from '../../src/testing/index.ts';
-import { deferred, makeKit } from '../support/kit.ts';
+import { deferred, makeFifo, makeKit } from '../support/kit.ts';
 import { type Chosen, Deliveries, choosePaths, follow, inParallel } from '../support/walk.ts';
 import { AT, LADDER, attemptModel } from './models.ts';
 
@@ -176,7 +175,7 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
     }),
   );
   const fifo = join(kit.dir.path, 'fifo');
-  execFileSync('mkfifo', [fifo]);
+  makeFifo(fifo);
   const holder = hold(fifo);
   const token = await kit.prepare('a', easilyBroken);
   const prepared = kit.prepared.get('a');

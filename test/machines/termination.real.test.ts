@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,7 +11,7 @@ import { type Look, startTimeOf } from '../../src/process/index.ts';
 import { child } from '../../src/runtime/child.ts';
 import { tree } from '../../src/runtime/tree.ts';
 import { type PathModel, StepClock, TransitionCoverage } from '../../src/testing/index.ts';
-import { type TestKit, deferred, makeKit } from '../support/kit.ts';
+import { type TestKit, deferred, makeFifo, makeKit } from '../support/kit.ts';
 import { type Chosen, Deliveries, choosePaths, follow, inParallel } from '../support/walk.ts';
 import { AT } from './models.ts';
 
@@ -170,7 +169,7 @@ async function growTree(model: World, withStray: boolean): Promise<Tree> {
 }
 
 function fifoAt(path: string) {
-  execFileSync('mkfifo', [path]);
+  makeFifo(path);
   // For reading too: opening does not wait for the other side then.
   const fd = openSync(path, 'r+');
   return { path, tell: () => void writeSync(fd, 'go\n'), close: () => closeSync(fd) };

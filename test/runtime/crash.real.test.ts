@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assign } from 'xstate';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -8,7 +8,7 @@ import type { PlanInput } from '../../src/plan/index.ts';
 import { type JournalFiles, createStatusFile, openJournal, writeText } from '../../src/record/index.ts';
 import { journalFiles } from '../../src/record/journal.ts';
 import { type Machines, realMachines } from '../../src/runtime/wire.ts';
-import { type OnDisk, carriersOf, expectTruth, runs } from '../support/truth.ts';
+import { type OnDisk, expectNobodyLeft, expectTruth, runs } from '../support/truth.ts';
 import { type Rig, sleeper, startRun } from './rig.ts';
 
 /**
@@ -191,6 +191,20 @@ describe('a callback throws', () => {
     expect(pids.filter(runs)).toEqual([]);
   });
 
+  test('in a search for what is left', async () => {
+    const rig = startRun(PLAN, {
+      before: ({ kit }) => {
+        const look = kit.sweeper.look.bind(kit.sweeper);
+        let looks = 0;
+        kit.sweeper.look = async (target) => ((looks += 1) === 1 ? throws() : look(target));
+      },
+    });
+    const pids = await underWay(rig);
+    rig.stop();
+    expectCrashed(rig, await rig.ended);
+    expect(pids.filter(runs)).toEqual([]);
+  });
+
   test.each(['launch', 'open'] as const)('in a port, when it is started: %s', async (name) => {
     const rig = startRun(
       { version: 1, steps: [{ id: 'a', run: ['true'] }] },
@@ -238,6 +252,12 @@ describe('a callback throws', () => {
   });
 });
 
+/** Its waits are short; its patience is counted in what they would have been. */
+const hasty: Machines = {
+  ...realMachines,
+  finalize: realMachines.finalize.provide({ delays: { backOff: 5 } }),
+};
+
 const noSpace = (): never => {
   throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
 };
@@ -262,12 +282,6 @@ function disk(full: () => boolean) {
 }
 
 describe('the disk is full', () => {
-  /** Its waits are short; its patience is counted in what they would have been. */
-  const hasty: Machines = {
-    ...realMachines,
-    finalize: realMachines.finalize.provide({ delays: { backOff: 5 } }),
-  };
-
   test('for a while: children are ended on time, and the end is on record once there is room', async () => {
     let full = false;
     const rig = startRun(PLAN, { machines: hasty, options: disk(() => full) });
@@ -294,7 +308,7 @@ describe('the disk is full', () => {
     const output = await rig.ended;
     expect(output.recorded).toBe(false);
     expect(pids.filter(runs)).toEqual([]);
-    expect(carriersOf(rig.records.flatMap((one) => (one.type === 'attempt.launching' ? [one.token] : [])))).toEqual([]);
+    expectNobodyLeft(rig.records);
     expect(existsSync(rig.dir.result)).toBe(false);
     expect(readFileSync(rig.dir.journal, 'utf8')).not.toContain('run.settled');
     expect(existsSync(rig.dir.activeMarker)).toBe(true);
@@ -313,4 +327,24 @@ describe('the disk is full', () => {
     expect(status.steps[0]).toMatchObject({ state: 'failed', error: { code: 'resources-exhausted' } });
     expect(existsSync(join(rig.root, 'was-started'))).toBe(false);
   });
+});
+
+test('the run directory is removed while it runs: children are ended, and the run ends', async () => {
+  const rig = startRun(PLAN, { machines: hasty });
+  const pids = await underWay(rig);
+  rmSync(rig.dir.path, { recursive: true });
+  rig.stop();
+  await rig.ended;
+  expectNobodyLeft(rig.records);
+  expect(pids.filter(runs)).toEqual([]);
+});
+
+test('what makes the record of a crash fails too: children are ended, and the run ends unrecorded', async () => {
+  const rig = startRun(PLAN);
+  const pids = await underWay(rig);
+  Object.assign(rig.runtime.kit, { redact: throws });
+  rig.runtime.crash(new Error(BUG));
+  expect(await rig.ended).toMatchObject({ recorded: false, outcome: { state: 'failed' } });
+  expectNobodyLeft(rig.records);
+  expect(pids.filter(runs)).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -111,6 +112,9 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
   };
   return kit;
 }
+
+/** A pipe with a name. */
+export const makeFifo = (path: string): void => void execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', path]);
 
 export interface Deferred {
   promise: Promise<void>;

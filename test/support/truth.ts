@@ -109,7 +109,7 @@ export function expectNobodyLeft(records: readonly JournalRecord[]): void {
   expect(carriersOf(tokens), 'processes with a token of the run').toEqual([]);
 }
 
-export function carriersOf(tokens: readonly string[]): string[] {
+function carriersOf(tokens: readonly string[]): string[] {
   if (tokens.length === 0) return [];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
