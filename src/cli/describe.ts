@@ -36,6 +36,8 @@ function reason(step: StepStatus): string {
     case 'preparing':
     case 'running':
       return tool === undefined ? '' : oneLine(tool.name);
+    case 'backing-off':
+      return cut(oneLine(step.attempts?.at(-1)?.note ?? 'waiting to try again'), REASON_CHARS);
     case 'failed':
     case 'stopped':
     case 'paused':

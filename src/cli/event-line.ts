@@ -1,8 +1,14 @@
-import { type JournalRecord, describeProof } from '../client.ts';
+import { type Activity, type JournalRecord, describeProof } from '../client.ts';
 import { why } from './describe.ts';
 import { count, cut, oneLine } from './words.ts';
 
 const MESSAGE_CHARS = 200;
+
+const ACTIVITIES: Record<Activity, string> = {
+  fresh: 'makes progress again',
+  quiet: 'has been quiet for a while',
+  stalled: 'makes no progress',
+};
 
 /** What happened, in words: a journal record for people. */
 export function eventLine(record: JournalRecord): string {
@@ -11,6 +17,16 @@ export function eventLine(record: JournalRecord): string {
       return `run ${record.run} started: ${oneLine(record.name)}, ${count(record.steps.length, 'step')}`;
     case 'run.stopping':
       return `run stopping: ${why(record.cause)}`;
+    case 'run.deadline-moved':
+      return `run deadline moved to ${record.to}`;
+    case 'clock.jumped':
+      return `the wall clock jumped by ${(record.byMs / 1000).toFixed(1)} s`;
+    case 'step.extended':
+      return `${record.step}: has ${(record.limitMs / 1000).toFixed(0)} s from now`;
+    case 'step.backing-off':
+      return `${record.step}: ${oneLine(record.note)}, in ${(record.delayMs / 1000).toFixed(1)} s`;
+    case 'activity.changed':
+      return `${record.step}#${record.attempt}: ${ACTIVITIES[record.state]}`;
     case 'run.finalizing':
       return 'run finalizing';
     case 'run.settled':

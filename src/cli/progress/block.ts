@@ -21,6 +21,7 @@ const MARKS: Record<StepState, Pick<BlockLine, 'mark' | 'colour'>> = {
   pending: { mark: '·', colour: 'dim' },
   preparing: { mark: '▸', colour: 'cyan' },
   running: { mark: '▸', colour: 'cyan' },
+  'backing-off': { mark: '◌', colour: 'yellow' },
   completed: { mark: '✓', colour: 'green' },
   failed: { mark: '✗', colour: 'red' },
   stopped: { mark: '■', colour: 'yellow' },
