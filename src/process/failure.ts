@@ -1,6 +1,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Failure } from '../../machines/protocol.ts';
+import type { ContainerKind } from './container/types.ts';
+import { troubleWithProgram } from './program.ts';
 
 /** What is looked at to tell failures apart. Arguments and values are never quoted: they may be secrets. */
 export interface Launchable {
@@ -23,6 +25,23 @@ type SpawnCode = Extract<
 /** What is wrong with a launch before anything is started; null when nothing is. */
 export function foresee(spec: Launchable): Failure | null {
   return argumentFailure(spec) ?? cwdFailure(spec.cwd);
+}
+
+/** What would be wrong with starting this program through a wrapper: the same answers as without one. */
+export function foreseeProgram(spec: Launchable): Failure | null {
+  // The wrapper's `exec` would take it for an option of its own.
+  if (spec.argv[0]?.startsWith('-') === true) return invalid('A command cannot begin with "-" here. Give its path.');
+  const errno = troubleWithProgram(spec);
+  return errno === null ? null : spawnFailure(Object.assign(new Error(errno), { code: errno }), spec);
+}
+
+/** The wrapper ended before it was inside the container: the program was never begun. */
+export function enterFailure(spec: Launchable, kind: ContainerKind): Failure {
+  return {
+    code: 'spawn-failed',
+    message: `"${commandOf(spec)}" was not started, because its process could not be put into its container. Look at what contains it, or run without.`,
+    detail: { command: commandOf(spec), container: kind },
+  };
 }
 
 /** A launch that the system refused, as one of our codes. */

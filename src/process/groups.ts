@@ -3,6 +3,7 @@ import { ownGroup, protectedPids } from './guard.ts';
 import type { Identity } from './identity/index.ts';
 import { hostPlatform, type Platform } from './platform.ts';
 import { listPids, readEnviron, readStat, type ProcStat } from './proc.ts';
+import { send, type SignalResult } from './signal.ts';
 import { tokensIn } from './token.ts';
 
 /** `occupied` is also the answer where we could not look: it never says "empty" too early. */
@@ -18,12 +19,6 @@ export function groupState(pgid: number, platform: Platform = hostPlatform()): G
   if (leader.type === 'read' && leader.value.pgid === pgid && !leader.value.gone) return 'occupied';
   const members = groupMembers(pgid, 1);
   return members === null || members.length > 0 ? 'occupied' : 'zombies';
-}
-
-/** `targets`: groups or processes that got the signal. `error`: why one that is there did not, a code. */
-export interface SignalResult {
-  targets: number;
-  error?: string;
 }
 
 /**
@@ -125,14 +120,4 @@ function pidsOrNull(): number[] | null {
 function groupAnswers(pgid: number): boolean {
   const result = send(-pgid, 0);
   return result.targets > 0 || result.error !== undefined;
-}
-
-function send(pid: number, signal: NodeJS.Signals | 0): SignalResult {
-  try {
-    process.kill(pid, signal);
-    return { targets: 1 };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    return code === 'ESRCH' ? { targets: 0 } : { targets: 0, error: code };
-  }
 }

@@ -1,8 +1,13 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Failure } from '../../machines/protocol.ts';
-import { decideDrain, type DrainEnd } from './drain.ts';
-import { foresee, spawnFailure, type Launchable } from './failure.ts';
+import { decideDrain } from './drain.ts';
+import type { Container } from './container/index.ts';
+import { enterFailure, foresee, foreseeProgram, spawnFailure, type Launchable } from './failure.ts';
+import { passGate } from './gate.ts';
+import { hold, type ChildHandlers, type Started } from './handlers.ts';
 import { startTimeOf } from './identity/index.ts';
+import { hostPlatform } from './platform.ts';
+import { readProcLink } from './proc.ts';
 import { spawnLean, type Spawned } from './spawn.ts';
 
 export interface LaunchSpec extends Launchable {
@@ -15,27 +20,12 @@ export interface LaunchSpec extends Launchable {
   env: Record<string, string>;
   /** `text` is written and closed at once; `protocol` stays open until `closeStdin`. */
   stdin: { type: 'none' } | { type: 'text'; text: string } | { type: 'protocol' };
-}
-
-/**
- * What happens to a child, in this order: `started` or `unstarted`, never both, never before `launch` has returned;
- * after `started`: any output, exactly one `exited`, perhaps more output, exactly one `drained`, then nothing.
- */
-export interface ChildHandlers {
-  started(process: { pid: number; startTime: number | null }): void;
-  /** It could not be started; nothing was left behind, nothing else will come. */
-  unstarted(failure: Failure): void;
-  /** Bytes as they come. There is no back-pressure: the child never waits for us. */
-  stdout(chunk: Buffer): void;
-  stderr(chunk: Buffer): void;
-  /** The process itself has ended. Says nothing about processes it started. */
-  exited(exit: { code: number | null; signal: string | null }): void;
-  /** Both streams have been read as far as they will be; the pipes are closed on our side. */
-  drained(how: DrainEnd): void;
+  /** What the child is started in, from its first instruction on. Default none. */
+  contain?: Container | null;
 }
 
 export interface Child {
-  /** Null when it could not be started. */
+  /** Null when it could not be started. In a container it may also be a wrapper's that never began the program: `unstarted` tells. */
   readonly pid: number | null;
   /** Queues text for stdin. Without effect once stdin is closed or the child is gone; says nothing about being read. */
   write(text: string): void;
@@ -62,11 +52,19 @@ const systemClock: Clock = {
  * Starts a child in a process group and session of its own, whose number is the child's pid.
  *
  * The child is not ended when this process ends. Handlers must not throw.
+ * In a container (`contain`) a few lines of shell go ahead of the program: `started` comes when they are inside,
+ * before the program's first instruction, some 2 ms later than otherwise. If they fail to get there, `unstarted` comes
+ * after they have ended.
  */
 export function launch(spec: LaunchSpec, handlers: ChildHandlers, options: { clock?: Clock } = {}): Child {
-  const foreseen = foresee(spec);
+  const container = spec.contain ?? null;
+  const foreseen = foresee(spec) ?? (container === null ? null : foreseeProgram(plainArgv(spec)));
   if (foreseen !== null) return unstarted(Promise.resolve(foreseen), handlers);
-  const outcome = spawnLean({ ...spec, stdin: spec.stdin.type === 'none' ? 'ignore' : 'pipe' });
+  const outcome = spawnLean({
+    ...(container === null ? spec : wrapped(spec, container)),
+    stdin: spec.stdin.type === 'none' ? 'ignore' : 'pipe',
+    gate: container !== null,
+  });
   if (outcome.type === 'refused') {
     return unstarted(
       outcome.why.then((error) => spawnFailure(error, spec)),
@@ -74,15 +72,72 @@ export function launch(spec: LaunchSpec, handlers: ChildHandlers, options: { clo
     );
   }
   // Read now: until the loop turns, not even a child that has ended can have been reaped, so the pid is its own.
-  const startTime = startTimeOf(outcome.pid);
-  queueMicrotask(() => handlers.started({ pid: outcome.pid, startTime }));
-  follow(outcome, handlers, options.clock ?? systemClock);
+  const started = { pid: outcome.pid, startTime: startTimeOf(outcome.pid), pipes: pipesOf(outcome.pid) };
+  const clock = options.clock ?? systemClock;
+  if (container === null) {
+    queueMicrotask(() => handlers.started(started));
+    follow(outcome, handlers, clock);
+  } else {
+    enter(outcome, spec, container, started, handlers, clock);
+  }
   const child = childOf(outcome.pid, outcome.stdin);
   if (spec.stdin.type === 'text') {
     child.write(spec.stdin.text);
     child.closeStdin();
   }
   return child;
+}
+
+/** A shell's command line as arguments, since what enters a container takes those only. */
+function plainArgv(spec: LaunchSpec): LaunchSpec {
+  return spec.shell ? { ...spec, argv: ['/bin/sh', '-c', ...spec.argv], shell: false } : spec;
+}
+
+function wrapped(spec: LaunchSpec, container: Container): LaunchSpec {
+  const plain = plainArgv(spec);
+  return { ...plain, argv: container.enter(plain.argv, plain.env) };
+}
+
+/** What happens is kept back until the wrapper is inside, and dropped if it never is. */
+function enter(
+  outcome: Spawned,
+  spec: LaunchSpec,
+  container: Container,
+  started: Started,
+  handlers: ChildHandlers,
+  clock: Clock,
+): void {
+  const held = hold(handlers);
+  const ended = new Promise((resolve) => outcome.process.once('exit', resolve));
+  follow(outcome, held.handlers, clock);
+  // Read again here: the program has not begun, so nothing is closed or redirected.
+  let pipes = started.pipes;
+  const passed =
+    outcome.gate === null
+      ? Promise.resolve(false)
+      : passGate(outcome.gate, () => {
+          pipes = pipesOf(started.pid);
+          container.entered(started.pid);
+        });
+  const conclude = async (): Promise<void> => {
+    if (await passed) {
+      handlers.started({ ...started, pipes });
+      held.release();
+      return;
+    }
+    await ended;
+    handlers.unstarted(enterFailure(spec, container.kind));
+  };
+  void conclude();
+}
+
+/** Only sockets and pipes: what else stands there was opened by the child itself. */
+function pipesOf(pid: number): string[] {
+  if (hostPlatform().list !== 'proc') return [];
+  return ['fd/1', 'fd/2'].flatMap((name) => {
+    const link = readProcLink(pid, name);
+    return link.type === 'read' && /^(?:socket|pipe):/.test(link.value) ? [link.value] : [];
+  });
 }
 
 function unstarted(failure: Promise<Failure>, handlers: ChildHandlers): Child {

@@ -2,7 +2,7 @@ import type { Member } from '../../machines/protocol.ts';
 import { execa } from 'execa';
 import type { TreeTarget } from './belong.ts';
 import type { Platform } from './platform.ts';
-import type { Look, Search } from './search.ts';
+import type { Finding, Search } from './search.ts';
 
 /** A line of `ps`. No start time: what `ps` prints is good to a second and for people. */
 export interface PsLine {
@@ -17,8 +17,8 @@ const PS_TIMEOUT_MS = 5_000;
 const LINE = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.*\S)\s*$/;
 
 /**
- * The poorer search, by process group alone, where there is no /proc: it finds nobody who left the group,
- * and says so by its level. A `ps` that fails or answers oddly makes it blind.
+ * The poorer search, by process group and living parents, where there is no /proc: it finds nobody who left the group
+ * and lost its parent, and says so by its level. A `ps` that fails or answers oddly makes it blind.
  */
 export function createPsSearch(platform: Platform, now: () => number): Search {
   return async (targets, busy) => {
@@ -29,12 +29,20 @@ export function createPsSearch(platform: Platform, now: () => number): Search {
   };
 }
 
-function lookIn(lines: readonly PsLine[], target: TreeTarget): Look {
+function lookIn(lines: readonly PsLine[], target: TreeTarget): Finding {
   const spared = ancestry(lines);
-  const members = lines
-    .filter((line) => line.pgid === target.pgid && !line.gone && !spared.has(line.pid))
-    .map((line) => memberOf(line, target));
-  return { type: 'looked', members, level: 'group' };
+  const members = new Map<number, Member>();
+  for (const line of lines) {
+    if (line.pgid === target.pgid && !line.gone && !spared.has(line.pid)) members.set(line.pid, memberOf(line, target));
+  }
+  for (let size = -1; size < members.size;) {
+    size = members.size;
+    for (const { pid, ppid, gone, command } of lines) {
+      if (!members.has(ppid) || members.has(pid) || gone || spared.has(pid)) continue;
+      members.set(pid, { pid, startTime: null, by: 'descent', command });
+    }
+  }
+  return { type: 'looked', members: [...members.values()], level: 'group' };
 }
 
 function memberOf({ pid, command }: PsLine, target: TreeTarget): Member {
@@ -80,6 +88,6 @@ function ancestry(lines: readonly PsLine[]): Set<number> {
   return pids;
 }
 
-function blind(reason: string): Look {
+function blind(reason: string): Finding {
   return { type: 'blind', reason, level: 'group' };
 }

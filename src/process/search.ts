@@ -1,18 +1,19 @@
 import type { Member, ProofLevel } from '../../machines/protocol.ts';
-import { belongs, type TreeTarget } from './belong.ts';
+import { belongs, startedBefore, type TreeTarget } from './belong.ts';
 import { protectedPids } from './guard.ts';
-import { inodeOf, listPids, readEnviron, readStat, type ProcRead, type ProcStat } from './proc.ts';
+import { isChildOf } from './kin.ts';
+import { holdsOneOf, inodeOf, listPids, readEnviron, readStat, type ProcRead, type ProcStat } from './proc.ts';
 import { tokensIn } from './token.ts';
 
 /** What a search found of one attempt's tree. `blind`: no answer, and why; never to be read as "nobody". */
-export type Look =
+export type Finding =
   { type: 'looked'; members: Member[]; level: ProofLevel } | { type: 'blind'; reason: string; level: ProofLevel };
 
 /** Lets the event loop turn, for at least so many milliseconds. */
 export type Pause = (ms: number) => Promise<void>;
 
 /** Searches for several trees at once. `busy` gets the milliseconds it kept the loop, slice by slice. */
-export type Search = (targets: readonly TreeTarget[], busy: (ms: number) => void) => Promise<Look[]>;
+export type Search = (targets: readonly TreeTarget[], busy: (ms: number) => void) => Promise<Finding[]>;
 
 export interface SearchOptions {
   /** Monotonic milliseconds. */
@@ -53,14 +54,19 @@ interface Round {
   oldest: number;
   spared: Set<number>;
   found: Map<number, Member>[];
+  /** Young enough, looked at, and nobody's so far: their parents may still turn out to be members. */
+  loose: Map<number, ProcStat>;
+  /** Which pipes are searched for, by target. */
+  pipes: ReadonlySet<string>[];
 }
 
 /**
- * A search of /proc by session, group and environment token.
+ * A search of /proc by session, group, environment token, descent, and (for targets that name pipes) by who holds those.
  *
  * It goes round until nobody on its list vanished unexamined: a process that forks and ends while we look would
  * otherwise hide its child. A process in the middle of an exec shows no environment for a moment; it is asked again.
- * What it cannot see: a process that left the session and shed the token, or whose environment may not be read.
+ * What it cannot see: a process that left the session, shed the token and lost its parent before anybody had seen it, and
+ * holds none of the pipes; or one of another user, which may not be read.
  */
 export function createProcSearch({ now, pause }: SearchOptions): Search {
   const known = new Map<number, Known>();
@@ -82,7 +88,7 @@ export function createProcSearch({ now, pause }: SearchOptions): Search {
       }
       if (unsettled === 0) forget(known, pids);
       busy(now() - sliceAt);
-      if (unsettled === 0) return round.found.map(looked);
+      if (unsettled === 0) return conclude(round);
       if (now() > giveUpAt) return round.found.map(unfinished);
       await pause(rest);
     }
@@ -97,6 +103,8 @@ function begin(id: number, targets: readonly TreeTarget[]): Round {
     oldest: Math.min(...targets.map(({ leader }) => leader.startTime ?? 0)),
     spared: protectedPids(),
     found: targets.map(() => new Map<number, Member>()),
+    loose: new Map(),
+    pipes: targets.map(({ pipes = [] }) => new Set(pipes)),
   };
 }
 
@@ -123,9 +131,21 @@ function examine(pid: number, round: Round, known: Map<number, Known>): boolean 
   if (stat.kernelThread || stat.startTime < round.oldest || round.spared.has(pid)) return true;
   // It may have ended since it was listed, after it had started another. In the next round it is known.
   if (stat.gone) return false;
-  if (!claim(stat, [], round) && !claimByToken(stat, entry, round)) return false;
+  const answer = whose(stat, entry, round);
+  if (answer === 'unsettled') return false;
+  if (answer === 'nobodys') round.loose.set(stat.pid, stat);
   entry.settledIn = round.id;
   return true;
+}
+
+type Whose = 'claimed' | 'nobodys' | 'unsettled';
+
+/** From cheap to dear. */
+function whose(stat: ProcStat, entry: Known, round: Round): Whose {
+  if (claim(stat, [], round)) return 'claimed';
+  const byToken = claimByToken(stat, entry, round);
+  if (byToken === 'claimed' || claimByParent(stat, round)) return 'claimed';
+  return byToken === 'unsettled' ? 'unsettled' : claimByPipe(stat, round);
 }
 
 /** Notes down whose process it is; false when it is nobody's. */
@@ -135,19 +155,70 @@ function claim(stat: ProcStat, tokens: readonly string[], round: Round): boolean
     const by = belongs(stat, tokens, target, round.recycled[index] === true);
     if (by === null) continue;
     claimed = true;
-    round.found[index]?.set(stat.pid, { pid: stat.pid, startTime: stat.startTime, by, command: stat.command });
+    found(stat, by, index, round);
   }
   return claimed;
 }
 
-/** False when its environment cannot be told yet. */
-function claimByToken(stat: ProcStat, entry: Known, round: Round): boolean {
+function found(stat: ProcStat, by: Member['by'], index: number, round: Round): void {
+  const { pid, startTime, command } = stat;
+  round.found[index]?.set(pid, { pid, startTime, by, command });
+}
+
+function claimByToken(stat: ProcStat, entry: Known, round: Round): Whose {
   const environ = valueOf(readEnviron(stat.pid, stat.headless));
-  if (environ === 'gone') return false;
-  if (environ === 'denied') return true;
-  if (environ.length === 0) return isBare(stat, entry);
-  claim(stat, tokensIn(environ), round);
-  return true;
+  if (environ === 'gone') return 'unsettled';
+  if (environ === 'denied') return 'nobodys';
+  if (environ.length === 0) return isBare(stat, entry) ? 'nobodys' : 'unsettled';
+  return claim(stat, tokensIn(environ), round) ? 'claimed' : 'nobodys';
+}
+
+/** Its parent is a member, and still is its parent. */
+function claimByParent(stat: ProcStat, round: Round): boolean {
+  for (const [index, members] of round.found.entries()) {
+    const parent = members.get(stat.ppid);
+    const target = round.targets[index];
+    if (parent === undefined || target === undefined || startedBefore(stat, target.leader)) continue;
+    if (!isChildOf(stat, parent)) continue;
+    found(stat, 'descent', index, round);
+    return true;
+  }
+  return false;
+}
+
+function claimByPipe(stat: ProcStat, round: Round): Whose {
+  for (const [index, pipes] of round.pipes.entries()) {
+    const target = round.targets[index];
+    if (pipes.size === 0 || target === undefined || startedBefore(stat, target.leader)) continue;
+    const holds = valueOf(holdsOneOf(stat.pid, pipes));
+    if (holds === 'gone') return 'unsettled';
+    if (holds !== true) continue;
+    found(stat, 'pipe', index, round);
+    return 'claimed';
+  }
+  return 'nobodys';
+}
+
+/** Parents may have been read after their children: goes on until no loose process has a member for a parent. */
+function conclude(round: Round): Finding[] {
+  for (let changed = true; changed;) {
+    changed = false;
+    for (const stat of round.loose.values()) {
+      if (!claimByParent(stat, round)) continue;
+      round.loose.delete(stat.pid);
+      changed = true;
+    }
+  }
+  for (const [index, { kin }] of round.targets.entries()) {
+    const members = round.found[index];
+    if (kin === undefined || members === undefined) continue;
+    kin.prune();
+    for (const { pid, startTime, by } of members.values()) {
+      // Who merely holds the pipe now is asked again next time: it may have been handed to a stranger.
+      if (startTime !== null && by !== 'pipe') kin.add(pid, startTime, by);
+    }
+  }
+  return round.found.map(looked);
 }
 
 /**
@@ -180,12 +251,12 @@ function forget(known: Map<number, Known>, alive: readonly number[]): void {
   for (const pid of known.keys()) if (!pids.has(pid)) known.delete(pid);
 }
 
-function looked(members: Map<number, Member>): Look {
+function looked(members: Map<number, Member>): Finding {
   return { type: 'looked', members: [...members.values()], level: 'searched' };
 }
 
 /** Whom we have seen counts; having seen nobody proves nothing. */
-function unfinished(members: Map<number, Member>): Look {
+function unfinished(members: Map<number, Member>): Finding {
   if (members.size > 0) return looked(members);
   return { type: 'blind', reason: 'processes came and went faster than they could be read', level: 'searched' };
 }

@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { channel } from 'node:diagnostics_channel';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { execa } from 'execa';
+import { GATE_FD } from './container/index.ts';
 import type { Launchable } from './failure.ts';
 
 export interface Spawned {
@@ -11,7 +12,11 @@ export interface Spawned {
   stdin: Writable | null;
   stdout: Readable;
   stderr: Readable;
+  /** Descriptor 3 of the child, both ways, if one was asked for. */
+  gate: Duplex | null;
 }
+
+export type SpawnSpec = Launchable & { stdin: 'ignore' | 'pipe'; gate: boolean };
 
 /** `why` settles, soon and always, with what the system said. */
 export type SpawnOutcome = Spawned | { type: 'refused'; why: Promise<unknown> };
@@ -25,7 +30,7 @@ const births = channel('child_process');
  * execa's promise is not used for the lifecycle: it waits for the pipes, which a grandchild may hold for ever.
  * It is used where nothing else speaks: a refusal that Node throws (E2BIG) reaches us only there.
  */
-export function spawnLean(spec: Launchable & { stdin: 'ignore' | 'pipe' }): SpawnOutcome {
+export function spawnLean(spec: SpawnSpec): SpawnOutcome {
   let born: ChildProcess | undefined;
   const notice = (message: unknown): void => {
     born = (message as { process: ChildProcess }).process;
@@ -42,14 +47,14 @@ export function spawnLean(spec: Launchable & { stdin: 'ignore' | 'pipe' }): Spaw
   }
 }
 
-function start(spec: Launchable & { stdin: 'ignore' | 'pipe' }): SpawnOutcome {
+function start(spec: SpawnSpec): SpawnOutcome {
   const [command, ...args] = spec.argv;
   const child = execa(command ?? '', args, {
     cwd: spec.cwd,
     env: spec.env,
     extendEnv: false,
     shell: spec.shell,
-    stdin: spec.stdin,
+    stdio: spec.gate ? [spec.stdin, 'pipe', 'pipe', 'pipe'] : [spec.stdin, 'pipe', 'pipe'],
     detached: true,
     reject: false,
     buffer: false,
@@ -70,6 +75,8 @@ function start(spec: Launchable & { stdin: 'ignore' | 'pipe' }): SpawnOutcome {
     stdin: child.stdin,
     stdout: child.stdout,
     stderr: child.stderr,
+    // libuv makes its pipes as pairs of sockets: every one of them can be read and written.
+    gate: spec.gate ? (child.stdio[GATE_FD] ?? null) : null,
   };
 }
 

@@ -1,6 +1,6 @@
 import treeKill from 'tree-kill';
 import { protectedPids } from './guard.ts';
-import type { SignalResult } from './groups.ts';
+import type { SignalResult } from './signal.ts';
 import { hostPlatform, type Platform } from './platform.ts';
 
 /**

@@ -10,7 +10,10 @@ import {
   TOKEN_ENV,
   tokenValue,
   type Child,
+  type Container,
+  treeOf,
   type LaunchSpec,
+  type Started,
   type TreeTarget,
 } from '../../src/process/index.ts';
 
@@ -32,7 +35,7 @@ export interface Recording {
   log: string[];
   stdout(): Buffer;
   stderr(): Buffer;
-  started: Promise<{ pid: number; startTime: number | null }>;
+  started: Promise<Started>;
   unstarted: Promise<Failure>;
   exited: Promise<{ code: number | null; signal: string | null; at: number }>;
   drained: Promise<{ how: string; at: number }>;
@@ -47,7 +50,7 @@ export function record(
   taps: { stdout?: (chunk: Buffer) => void; stderr?: (chunk: Buffer) => void } = {},
 ): Recording {
   const token = newToken();
-  const started = deferred<{ pid: number; startTime: number | null }>();
+  const started = deferred<Started>();
   const unstarted = deferred<Failure>();
   const exited = deferred<{ code: number | null; signal: string | null; at: number }>();
   const drained = deferred<{ how: string; at: number }>();
@@ -89,6 +92,11 @@ export function record(
 export async function targetOf(recording: Recording): Promise<TreeTarget> {
   const leader = await recording.started;
   return { pgid: leader.pid, token: recording.token, leader };
+}
+
+/** With memory and pipes, as an attempt keeps it. */
+export async function treeOfRun(recording: Recording, container: Container | null = null): Promise<TreeTarget> {
+  return treeOf(await recording.started, recording.token, container);
 }
 
 /** Ended after the test too: for processes that left the child's group. */

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
-import { createSweeper, type Look, type TreeTarget } from '../../src/process/index.ts';
+import { createSweeper, type TreeTarget } from '../../src/process/index.ts';
+import type { Finding } from '../../src/process/search.ts';
 
 const target = (pgid: number): TreeTarget => ({ pgid, token: `t${pgid}`, leader: { pid: pgid, startTime: 1 } });
-const empty: Look = { type: 'looked', members: [], level: 'searched' };
+const empty: Finding = { type: 'looked', members: [], level: 'searched' };
 
 /** A sweeper on a hand-driven clock, whose searches end when the test says so. */
 function rig(): {
@@ -54,7 +55,10 @@ it('begins at once after a quiet time and shares one search among those that ask
   expect(scheduled).toEqual([0]);
   tick();
   await end(1);
-  expect(await Promise.all(looks)).toEqual([empty, empty]);
+  expect(await Promise.all(looks)).toEqual([
+    { ...empty, serial: 1 },
+    { ...empty, serial: 1 },
+  ]);
   expect(searched).toEqual([[10, 11]]);
   expect(sweeper.totals).toEqual({ searches: 1, busyMs: 1 });
 });
@@ -66,7 +70,7 @@ it('lets a request that comes during a search wait for the next, at least 10 ms 
   let answered = false;
   const second = sweeper.look(target(11)).then(() => (answered = true));
   await end(1);
-  await first;
+  expect(await first).toMatchObject({ serial: 1 });
   expect(answered).toBe(false);
   expect(scheduled).toEqual([0, 10]);
   tick(10);
@@ -101,5 +105,6 @@ it('turns a search that fails into "blind" for all who asked', async () => {
     type: 'blind',
     reason: '/proc cannot be read: EMFILE',
     level: 'searched',
+    serial: 1,
   });
 });

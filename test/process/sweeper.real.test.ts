@@ -48,13 +48,19 @@ describe.runIf(proc)('the search', () => {
     const sweeper = createSweeper({ now });
     const gone = record(['/bin/sh', '-c', 'exit 0']);
     await gone.exited;
-    expect(await sweeper.look(await targetOf(gone))).toEqual({ type: 'looked', members: [], level: 'searched' });
+    expect(await sweeper.look(await targetOf(gone))).toEqual({
+      type: 'looked',
+      members: [],
+      level: 'searched',
+      serial: 1,
+    });
     const alive = record(['/bin/sh', '-c', 'exec sleep 600']);
     const target = await targetOf(alive);
     expect(await sweeper.look(target)).toEqual({
       type: 'looked',
       members: [{ pid: target.pgid, startTime: target.leader.startTime, by: 'leader', command: 'sleep' }],
       level: 'searched',
+      serial: 2,
     });
   });
 
@@ -179,7 +185,7 @@ describe('without /proc', () => {
     process.kill(-target.pgid, 'SIGKILL');
     await run.exited;
     await until('the group is gone', () => groupState(target.pgid) !== 'occupied');
-    expect(await sweeper.look(target)).toEqual({ type: 'looked', members: [], level: 'group' });
+    expect(await sweeper.look(target)).toMatchObject({ type: 'looked', members: [], level: 'group' });
   });
 
   it.each([
@@ -191,13 +197,13 @@ describe('without /proc', () => {
     const ps = script('ps', `#!/bin/sh\n${body}\n`);
     const run = record(['/bin/sh', '-c', 'exec sleep 600']);
     const look = await createSweeper({ now, platform: withPs(ps) }).look(await targetOf(run));
-    expect(look).toEqual({ type: 'blind', reason, level: 'group' });
+    expect(look).toMatchObject({ type: 'blind', reason, level: 'group' });
   });
 
   it('is blind when there is no ps, or nothing to ask', async () => {
     const target = await targetOf(record(['/bin/sh', '-c', 'exec sleep 600']));
     const missing = await createSweeper({ now, platform: withPs('/no/such/ps') }).look(target);
-    expect(missing).toEqual({ type: 'blind', reason: 'ps failed (ENOENT)', level: 'group' });
+    expect(missing).toMatchObject({ type: 'blind', reason: 'ps failed (ENOENT)', level: 'group' });
     const none = await createSweeper({ now, platform: { list: 'none', groups: false, ps: 'ps' } }).look(target);
     expect(none).toMatchObject({ type: 'blind', level: 'group' });
   });
