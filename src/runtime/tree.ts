@@ -85,7 +85,7 @@ async function look(entry: Entry, kit: Kit): Promise<TreeEvent> {
   }));
   // Who may stay is not signalled when the others are.
   entry.strays = seen.members.filter((member) => !declared.has(member.pid));
-  return { type: 'tree.looked', at: kit.now(), members, level: seen.level, search: seen.search };
+  return { type: 'tree.looked', at: kit.now(), members, level: seen.level, search: seen.serial };
 }
 
 /** Says that nobody known is left, once for each `start`, or at once if it is so at `once`. */
