@@ -25,4 +25,13 @@ export { parseDuration, type Duration } from './plan/duration.ts';
 export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';
 export type { Receipt, RunDir, RunProof, RunResult, StepResult } from './record/light.ts';
 export type { Outgoing } from './inbox/light.ts';
-export type { Cause, JournalRecord, Owner, ProofSummary, Status, StepStatus, Usage } from '../machines/protocol.ts';
+export type {
+  Activity,
+  Cause,
+  JournalRecord,
+  Owner,
+  ProofSummary,
+  Status,
+  StepStatus,
+  Usage,
+} from '../machines/protocol.ts';
