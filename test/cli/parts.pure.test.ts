@@ -129,7 +129,17 @@ function stepOf(id: string, state: StepState, more: Partial<StepStatus> = {}): S
 }
 
 function statusWith(steps: StepStatus[], more: Partial<Status> = {}): Status {
-  const counts = { pending: 0, preparing: 0, running: 0, completed: 0, failed: 0, stopped: 0, paused: 0, skipped: 0 };
+  const counts = {
+    pending: 0,
+    preparing: 0,
+    running: 0,
+    'backing-off': 0,
+    completed: 0,
+    failed: 0,
+    stopped: 0,
+    paused: 0,
+    skipped: 0,
+  };
   for (const { state } of steps) counts[state] += 1;
   return {
     v: 1,

@@ -4,17 +4,23 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type AnyActorRef, type AnyMachineSnapshot, type EventObject, createActor, fromCallback } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { type AttemptContext } from '../../machines/attempt.ts';
-import { attemptMachine, fill, terminationMachine } from '../../machines/index.ts';
-import { EXIT_GRACE } from '../../machines/policy/defaults.ts';
-import type { AttemptInput, JournalBody } from '../../machines/protocol.ts';
+import { activityMachine, attemptMachine, fill, terminationMachine } from '../../machines/index.ts';
+import { EXIT_GRACE, QUIET_AFTER } from '../../machines/policy/defaults.ts';
+import type {
+  ActivityEvent,
+  ActivityInput,
+  AttemptInput,
+  AttemptLimits,
+  JournalBody,
+} from '../../machines/protocol.ts';
 import type { AgentAdapter } from '../../src/agents/index.ts';
 import { child } from '../../src/runtime/child.ts';
 import { tree } from '../../src/runtime/tree.ts';
 import { type FakeChild, startFakeAgents } from '../../src/testing/fake-agent/index.ts';
 import { type PathModel, StepClock, TransitionCoverage } from '../../src/testing/index.ts';
-import { deferred, makeFifo, makeKit } from '../support/kit.ts';
+import { attemptInput, deferred, makeFifo, makeKit } from '../support/kit.ts';
 import { type Chosen, Deliveries, choosePaths, follow, inParallel } from '../support/walk.ts';
-import { AT, LADDER, attemptModel } from './models.ts';
+import { AT, LADDER, NO_LIMITS, attemptModel } from './models.ts';
 
 /**
  * The attempt machine with its real ports: a child process that does what the path says and nothing by itself, the
@@ -24,6 +30,9 @@ import { AT, LADDER, attemptModel } from './models.ts';
 
 /** What cannot be had from real processes at will, and why; walked below with faulty ports. */
 const NOT_FEASIBLE: Record<string, string> = {
+  'attempt activity.changed #0':
+    'whoever watches is stopped in the step that ends the work, and what it said before has been heard: a net',
+  'attempt limit.reached #0': 'as above',
   'attempt.draining xstate.after.drainLimit.attempt.draining #0':
     'the child port drains in 8 s at most, the limit is 10 s: a net under a port that never says so',
   'attempt.reaping child.exited #0':
@@ -36,8 +45,10 @@ const NOT_FEASIBLE: Record<string, string> = {
 
 const context = (snapshot: AnyMachineSnapshot): AttemptContext => snapshot.context as AttemptContext;
 
-const real: PathModel = {
+/** The clock moves only where a path wants it: one limit a model, so that no other one is met on the way. */
+const real = (limits: Partial<AttemptLimits>): PathModel => ({
   ...attemptModel,
+  input: attemptInput({ ladder: LADDER, limits: { ...NO_LIMITS, ...limits }, at: AT }),
   // Of outcomes that change no state one is enough.
   variants: (type, snapshot) => {
     const all = attemptModel.variants(type, snapshot);
@@ -45,17 +56,26 @@ const real: PathModel = {
   },
   feasible(snapshot, event) {
     if (attemptModel.feasible?.(snapshot, event) === false) return false;
-    const { pid, exit, end, model } = context(snapshot);
+    const { pid, exit, end, model, limits } = context(snapshot);
+    const works = snapshot.matches({ working: 'running' });
     const alive = pid !== null && exit === null;
     switch (event.type) {
       // The puppet speaks while it lives; what it says by the way is said once, while it works.
-      case 'child.active':
-      case 'child.tool':
       case 'child.usage':
       case 'child.session':
-        return snapshot.value === 'running';
+        return works;
+      case 'child.tool':
+        return works || (alive && snapshot.matches('terminating'));
+      // Whoever holds its pipe goes on when it has gone.
+      case 'child.active':
+        return works || snapshot.matches('draining');
       case 'child.model':
-        return snapshot.value === 'running' && model === null && end === null;
+        return works && model === null && end === null;
+      case 'limit.reached':
+      case 'xstate.after.wrapUpTime.attempt.working':
+        return works && limits.attemptMs !== null;
+      case 'activity.changed':
+        return works && limits.stall !== null;
       case 'child.ended':
         return alive;
       // A tree that holds a living leader is not gone, and its slot is not free.
@@ -63,7 +83,7 @@ const real: PathModel = {
       case 'xstate.done.actor.termination':
         return exit !== null;
       case 'child.exited':
-        return alive && snapshot.value !== 'reaping';
+        return alive && !snapshot.matches('reaping');
       case 'xstate.after.drainLimit.attempt.draining':
       case 'xstate.after.reapLimit.attempt.reaping':
         return false;
@@ -71,7 +91,11 @@ const real: PathModel = {
         return true;
     }
   },
-};
+});
+
+const ATTEMPT_MS = 10_000;
+const STALL_MS = QUIET_AFTER + 10_000;
+const worlds = [real({ attemptMs: ATTEMPT_MS }), real({ stall: { afterMs: STALL_MS, action: 'stop' } })];
 
 /** An adapter that gives up on a line of garbage: none of ours does yet. */
 const easilyBroken = (adapter: AgentAdapter): AgentAdapter => ({
@@ -82,6 +106,7 @@ const easilyBroken = (adapter: AgentAdapter): AgentAdapter => ({
       start: () => session.start(),
       finish: () => session.finish(),
       abort: () => session.abort(),
+      wrapUp: (leftMs) => session.wrapUp(leftMs),
       exited: (exit) => session.exited(exit),
       push(chunk) {
         if (!Buffer.from(chunk).includes('%garbage%')) return session.push(chunk);
@@ -106,23 +131,30 @@ interface World {
   agent(): Promise<FakeChild>;
   actor: AnyActorRef;
   clock: StepClock;
+  deliveries: Deliveries;
   releasePipes(): void;
   openSearch(): void;
 }
 
 /** Causes one event of a path; null where that takes no time. */
-function cause(event: EventObject, { actor, clock, ...world }: World): Promise<void> | null {
+function cause(event: EventObject, { actor, clock, deliveries, ...world }: World): Promise<void> | null {
   const tell = async (order: (agent: FakeChild) => Promise<void>): Promise<void> => order(await world.agent());
+  const state = actor.getSnapshot() as AnyMachineSnapshot;
+  /** What makes us end it comes when it stands: one that is asked to end sooner is not deaf yet. */
+  const whenItStands = (act: () => void): Promise<void> | null => {
+    if (state.matches('working')) return tell(async () => act());
+    act();
+    return null;
+  };
   switch (event.type) {
     case 'child.started':
     case 'child.unstarted':
     case 'termination.released':
       return null;
     case 'end':
-      actor.send(event);
-      return null;
+      return whenItStands(() => actor.send(event));
     case 'child.active':
-      return tell((agent) => agent.stderr('.'));
+      return state.matches('draining') ? null : tell((agent) => agent.stderr('.'));
     case 'child.tool':
       return tell((agent) => agent.toolStart('bash'));
     case 'child.usage':
@@ -147,9 +179,21 @@ function cause(event: EventObject, { actor, clock, ...world }: World): Promise<v
     case 'xstate.done.actor.termination':
       world.openSearch();
       return null;
-    case 'xstate.after.exitGrace.attempt.finishing':
+    case 'xstate.after.exitGrace.attempt.working.finishing':
       clock.advance(EXIT_GRACE);
       return null;
+    case 'xstate.after.wrapUpTime.attempt.working':
+      return whenItStands(() => clock.advance(ATTEMPT_MS / 2));
+    case 'limit.reached':
+      return whenItStands(() => clock.advance(ATTEMPT_MS));
+    case 'activity.changed':
+      return whenItStands(() => {
+        clock.advance(QUIET_AFTER);
+        if ((event as unknown as { state: string }).state === 'quiet') return;
+        // It is quiet before it has stalled.
+        deliveries.take(event);
+        clock.advance(STALL_MS - QUIET_AFTER);
+      });
     default:
       throw new Error(`nobody knows how to cause ${event.type}`);
   }
@@ -170,7 +214,11 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
       ...sweeper,
       look: async (target) => {
         await gate.promise;
-        return sweeper.look(target);
+        const seen = await sweeper.look(target);
+        // Whoever holds the pipes is there for the drain, and nobody's leftover.
+        return seen.type === 'looked'
+          ? { ...seen, members: seen.members.filter((one) => one.command !== 'cat') }
+          : seen;
       },
     }),
   );
@@ -188,6 +236,7 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
   const machine = attemptMachine.provide({
     actors: {
       child: fill(child(kit)),
+      activity: fill(activityMachine),
       termination: fill(terminationMachine.provide({ actors: { tree: fill(tree(kit)) } })),
     },
     actions: {
@@ -196,7 +245,7 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
     },
   });
   const actor = createActor(machine, {
-    input: { step: 'a', n: 1, token, agent: 'fake', model: null, ladder: LADDER, at: AT } satisfies AttemptInput,
+    input: { ...(chosen.model.input as AttemptInput), token },
     clock,
     inspect: (event) => {
       coverage.inspect(event);
@@ -209,7 +258,7 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
     await holder.holds(kit.dir.attempt('a', 1).stderr);
     return one;
   });
-  const world: World = { agent, actor, clock, releasePipes: holder.release, openSearch: gate.resolve };
+  const world: World = { agent, actor, clock, deliveries, releasePipes: holder.release, openSearch: gate.resolve };
   try {
     actor.start();
     await follow(chosen, deliveries, (event) => cause(event, world));
@@ -255,7 +304,7 @@ function hold(fifo: string) {
 describe('attempt on real child processes', () => {
   test('every feasible transition is walked, and each path ends where the pure machine says', async () => {
     const coverage = new TransitionCoverage(attemptMachine);
-    const chosen = choosePaths([real]);
+    const chosen = choosePaths(worlds);
     await inParallel(chosen, 3, (one) => walk(one, coverage));
     const feasible = coverage.total - Object.keys(NOT_FEASIBLE).length;
     console.info(`${coverage.toString()} on ${chosen.length} paths of real processes; ${feasible} are feasible`);
@@ -264,9 +313,15 @@ describe('attempt on real child processes', () => {
 
   const PID = 2 ** 30;
   const started: EventObject = { type: 'child.started', at: AT, pid: PID, startTime: 1 } as never;
+  const late = (type: 'limit.reached' | 'activity.changed'): EventObject =>
+    (type === 'limit.reached'
+      ? { type, cause: { type: 'attempt-limit', at: AT, limitMs: 1 } }
+      : { type, at: AT, state: 'quiet' }) as never;
   const exited: EventObject = { type: 'child.exited', at: AT, code: null, signal: 'SIGKILL' } as never;
 
   test.each([
+    ['attempt limit.reached #0', [started, 'end', late('limit.reached')], 0, 'terminating'],
+    ['attempt activity.changed #0', [started, 'end', late('activity.changed')], 0, 'terminating'],
     ['attempt.draining xstate.after.drainLimit.attempt.draining #0', [started, exited], 10_000, 'terminating'],
     ['attempt.reaping child.exited #0', [started, 'end', 'gone', exited], 0, 'reaping'],
     ['attempt.reaping xstate.after.reapLimit.attempt.reaping #0', [started, 'end', 'gone'], 10_000, 'closed'],
@@ -277,6 +332,7 @@ describe('attempt on real child processes', () => {
     const machine = attemptMachine.provide({
       actors: {
         child: fill(fromCallback<never, AttemptInput>(({ sendBack }) => void (ports.childSays = sendBack)) as never),
+        activity: fill(fromCallback<ActivityEvent, ActivityInput>(() => {})),
         termination: fill(
           terminationMachine.provide({
             actors: {
@@ -284,7 +340,7 @@ describe('attempt on real child processes', () => {
                 fromCallback(({ sendBack }) => {
                   ports.finishTree = () => {
                     sendBack({ type: 'tree.emptied', at: AT });
-                    sendBack({ type: 'tree.looked', at: AT, members: [], level: 'searched' });
+                    sendBack({ type: 'tree.looked', at: AT, members: [], level: 'searched', search: 1 });
                   };
                 }) as never,
               ),
@@ -298,6 +354,7 @@ describe('attempt on real child processes', () => {
     for (const event of events) {
       if (event === 'end') actor.send({ type: 'end', cause: { type: 'stop', at: AT, source: 'test' } });
       else if (event === 'gone') ports.finishTree?.();
+      else if (event.type === 'limit.reached' || event.type === 'activity.changed') actor.send(event as never);
       else ports.childSays?.(event);
     }
     clock.advance(ms);

@@ -6,12 +6,12 @@ import { describe, expect, test } from 'vitest';
 import type { TerminationContext } from '../../machines/termination.ts';
 import { fill, terminationMachine } from '../../machines/index.ts';
 import { LOOK_LIMIT, MAX_ROUNDS } from '../../machines/policy/defaults.ts';
-import type { AttemptInput, Member, StopRung, TerminationInput } from '../../machines/protocol.ts';
+import type { Member, StopRung, TerminationInput } from '../../machines/protocol.ts';
 import { type Look, startTimeOf } from '../../src/process/index.ts';
 import { child } from '../../src/runtime/child.ts';
 import { tree } from '../../src/runtime/tree.ts';
 import { type PathModel, StepClock, TransitionCoverage } from '../../src/testing/index.ts';
-import { type TestKit, deferred, makeFifo, makeKit } from '../support/kit.ts';
+import { type TestKit, attemptInput, deferred, makeFifo, makeKit } from '../support/kit.ts';
 import { type Chosen, Deliveries, choosePaths, follow, inParallel } from '../support/walk.ts';
 import { AT } from './models.ts';
 
@@ -24,7 +24,7 @@ import { AT } from './models.ts';
 /** What cannot be had from real processes at will, and why; walked below with other eyes. */
 const NOT_FEASIBLE: Record<string, string> = {
   'termination.looking tree.blind #0': 'needs a machine whose process list cannot be read',
-  'termination.looking tree.looked #3':
+  'termination.looking tree.looked #5':
     'needs a process that outlives every SIGKILL (uninterruptible, or of another user)',
   'termination.looking xstate.after.lookLimit.termination.looking #0':
     'a search gives up after 1 s and says so, the limit is 10 s: a net under one that never answers',
@@ -43,27 +43,31 @@ interface World extends PathModel {
   adapter: 'pi' | 'command';
 }
 
-const nobody: EventObject = { type: 'tree.looked', at: AT, members: [], level: 'searched' } as never;
+/** Two searches that find nobody, one after the other. */
+const [nobody, nobodyAgain] = [1, 2].map(
+  (search) => ({ type: 'tree.looked', at: AT, members: [], level: 'searched', search }) as never as EventObject,
+) as [EventObject, EventObject];
 const somebody: EventObject = {
   type: 'tree.looked',
   at: AT,
   members: [{ pid: 7, startTime: 70, by: 'token', command: 'sleep' }] satisfies Member[],
   level: 'searched',
+  search: 1,
 } as never;
 
 function world(why: TerminationInput['why'], ladder: StopRung[], adapter: World['adapter'] = 'command'): World {
   return {
     machine: terminationMachine,
     adapter,
-    input: { step: 'a', n: 1, why, ladder, at: AT },
-    variants: (type) => (type === 'tree.looked' ? [nobody, somebody] : [{ type, at: AT } as EventObject]),
-    identity: ({ context }) => [context.rung, context.rounds, context.members.length],
+    input: { step: 'a', n: 1, why, ladder, policy: 'end', at: AT },
+    variants: (type) => (type === 'tree.looked' ? [nobody, nobodyAgain, somebody] : [{ type, at: AT } as EventObject]),
+    identity: ({ context }) => [context.rung, context.rounds, context.members.length, context.cleanSearch],
     feasible: (snapshot, event) => feasible(snapshot, event, adapter),
   };
 }
 
 function feasible({ value, context }: AnyMachineSnapshot, event: EventObject, adapter: World['adapter']): boolean {
-  const { ladder, rung, rounds, why } = context as TerminationContext;
+  const { ladder, rung, rounds, why, cleanSearch } = context as TerminationContext;
   const refused = value === 'asking' && ladder[rung]?.do === 'abort' && adapter === 'command';
   switch (event.type) {
     case 'tree.refused':
@@ -74,8 +78,9 @@ function feasible({ value, context }: AnyMachineSnapshot, event: EventObject, ad
       // Said in answer to a look when the group was empty before.
       return !refused && (value !== 'looking' || (why === 'leftovers' && rounds === 0));
     case 'tree.looked':
-      // After SIGKILL nobody is there.
-      return event === nobody || rounds === 0;
+      // After SIGKILL nobody is there, and after nobody nobody again.
+      if (event === somebody) return rounds === 0;
+      return event === (cleanSearch === 0 ? nobody : nobodyAgain);
     case 'tree.blind':
     case 'xstate.after.lookLimit.termination.looking':
       return false;
@@ -145,7 +150,7 @@ async function growTree(model: World, withStray: boolean): Promise<Tree> {
     ...prepared,
     agent: { ...prepared.agent, settings: { ...prepared.agent.settings, command } },
   });
-  const input: AttemptInput = { step: 'a', n: 1, token, agent: 'fake', model: null, ladder: [], at: AT };
+  const input = attemptInput({ token, at: AT });
   const port = createActor(child(kit), { input }).start();
   await until('the tree stands', () => existsSync(join(folder, 'leader')));
   if (withStray) await until('the stray stands', () => existsSync(join(folder, 'stray')));
@@ -253,7 +258,7 @@ describe('termination on real process trees', () => {
 
   test('a list of processes that cannot be read ends as unknown, with the reason', async () => {
     const coverage = new TransitionCoverage(terminationMachine);
-    const blind: Look = { type: 'blind', reason: 'no /proc', level: 'group' };
+    const blind: Look = { type: 'blind', reason: 'no /proc', level: 'group', serial: 1 };
     const { actor, dispose } = await withOtherEyes(async () => blind, new StepClock(), coverage);
     await until('it has ended', () => actor.getSnapshot().status === 'done');
     expect(actor.getSnapshot().output).toMatchObject({ verdict: 'unknown', level: 'group', reason: 'no /proc' });
@@ -269,7 +274,7 @@ describe('termination on real process trees', () => {
     let looks = 0;
     const look = async (): Promise<Look> => {
       looks += 1;
-      return { type: 'looked', members: [us], level: 'searched' };
+      return { type: 'looked', members: [us], level: 'searched', serial: looks };
     };
     const { actor, dispose } = await withOtherEyes(look, clock, coverage);
     await until('it has ended', () => {
@@ -278,7 +283,7 @@ describe('termination on real process trees', () => {
     });
     expect(actor.getSnapshot().output).toMatchObject({ verdict: 'survived', members: [us], leftovers: [us] });
     expect(looks).toBe(MAX_ROUNDS);
-    expect(coverage.missing()).not.toContain('termination.looking tree.looked #3');
+    expect(coverage.missing()).not.toContain('termination.looking tree.looked #5');
     await dispose();
   });
 

@@ -7,7 +7,7 @@ const usage = { input: 10, output: 20, cacheRead: 0, cacheWrite: 5, turns: 1, to
 const done: Cause = { type: 'completed', at };
 
 function step(over: Partial<StepResult>): StepResult {
-  const proof = { verdict: 'gone', level: 'searched', leftovers: 0, survivors: 0 } as const;
+  const proof = { verdict: 'gone', level: 'searched', leftovers: 0, kept: 0, survivors: 0 } as const;
   return {
     id: 'one',
     agent: 'pi',
@@ -19,6 +19,8 @@ function step(over: Partial<StepResult>): StepResult {
     attempts: [
       {
         n: 1,
+        instance: 'token-1',
+        closedAt: '2026-12-01T10:00:01.000Z',
         agent: 'pi',
         model: null,
         outcome: 'completed',
@@ -74,7 +76,7 @@ describe('the report', () => {
     const attempt = failed.attempts[0];
     if (attempt) {
       attempt.exit = 3;
-      attempt.proof = { verdict: 'unknown', level: 'group', leftovers: 0, survivors: 0, reason: 'no /proc' };
+      attempt.proof = { verdict: 'unknown', level: 'group', leftovers: 0, kept: 0, survivors: 0, reason: 'no /proc' };
     }
     const text = renderReport(result([failed], { state: 'failed', partial: true }));
     expect(text).toContain(String.raw`| two\|x | pi | failed | 1 | unknown (no /proc) |`);

@@ -23,7 +23,17 @@ export function statusOf(id: string, seq = 1): Status {
     limits: { concurrency: 4, timeoutMs: null },
     usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, turns: 0, tools: 0 },
     steps: [],
-    counts: { pending: 0, preparing: 0, running: 0, completed: 0, failed: 0, stopped: 0, paused: 0, skipped: 0 },
+    counts: {
+      pending: 0,
+      preparing: 0,
+      running: 0,
+      'backing-off': 0,
+      completed: 0,
+      failed: 0,
+      stopped: 0,
+      paused: 0,
+      skipped: 0,
+    },
     labels: {},
   };
 }

@@ -7,7 +7,7 @@ import { type Look, type Sweeper, launch, newToken, startTimeOf } from '../../sr
 import { child } from '../../src/runtime/child.ts';
 import { ProcessTable } from '../../src/runtime/table.ts';
 import { tree } from '../../src/runtime/tree.ts';
-import { makeKit, testEnv } from '../support/kit.ts';
+import { attemptInput, makeKit, testEnv } from '../support/kit.ts';
 
 /** The process table: the last resort, and whom signals reach. */
 
@@ -15,10 +15,12 @@ test('the last resort gives those it has killed the time to go', async () => {
   // A process that was killed takes a while to be gone where many are, or on a busy machine.
   const dying: Member = { pid: process.pid, startTime: startTimeOf(process.pid), by: 'group', command: 'dying' };
   const goneAt = performance.now() + 300;
+  let looks = 0;
   const look = async (): Promise<Look> => {
     await pause(5);
     const members = performance.now() < goneAt ? [dying] : [];
-    return { type: 'looked', members, level: 'searched' };
+    looks += 1;
+    return { type: 'looked', members, level: 'searched', serial: looks };
   };
   const sweeper: Sweeper = { look, totals: { searches: 0, busyMs: 0 } };
   const table = new ProcessTable(sweeper);
@@ -47,7 +49,7 @@ test('a job in a process group of its own is ended like any other', async () => 
   const kit = makeKit({ version: 1, steps: [{ id: 'a', run: ['bash', '-c', 'set -m; sleep 600 & exit 0'] }] });
   onTestFinished(() => kit.dispose());
   const token = await kit.prepare('a');
-  const input = { step: 'a', n: 1, token, agent: 'command', model: null, ladder: [], at: kit.now() };
+  const input = attemptInput({ token, agent: 'command', at: kit.now() });
   const port = createActor(child(kit), { input }).start();
   await expect.poll(() => kit.table.get('a', 1)?.exited).toBe(true);
   const machine = terminationMachine.provide({ actors: { tree: fill(tree(kit)) } });
@@ -55,7 +57,9 @@ test('a job in a process group of its own is ended like any other', async () => 
     { do: 'SIGTERM' as const, graceMs: 1_000 },
     { do: 'SIGKILL' as const, graceMs: 500 },
   ];
-  const actor = createActor(machine, { input: { step: 'a', n: 1, why: 'leftovers', ladder, at: kit.now() } });
+  const actor = createActor(machine, {
+    input: { step: 'a', n: 1, why: 'leftovers', ladder, policy: 'end', at: kit.now() },
+  });
   const done = toPromise(actor);
   actor.start();
   const proof = await done;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { JournalBody } from '../../machines/index.ts';
+import type { AttemptInput, JournalBody } from '../../machines/index.ts';
 import { type AgentAdapter, createRegistry } from '../../src/agents/index.ts';
 import { type PlanInput, type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
 import { type Sweeper, createSweeper, newToken } from '../../src/process/index.ts';
@@ -112,6 +112,21 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
   };
   return kit;
 }
+
+/** The input of a first attempt at step `a` without limits, but for what the test says. */
+export const attemptInput = (given: Partial<AttemptInput> & Pick<AttemptInput, 'at'>): AttemptInput => ({
+  step: 'a',
+  n: 1,
+  token: 't',
+  agent: 'fake',
+  model: null,
+  ladder: [],
+  limits: { attemptMs: null, firstOutputMs: null, stall: null, toolMs: null },
+  leftovers: 'end',
+  delivery: 'auto',
+  deadlineAt: null,
+  ...given,
+});
 
 /** A pipe with a name. */
 export const makeFifo = (path: string): void => void execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', path]);
