@@ -17,9 +17,8 @@ export function passGate(gate: Duplex, inside: () => void): Promise<boolean> {
       heard += chunk.toString('latin1');
       if (!heard.includes(`${GATE_WORD}\n`)) return;
       inside();
-      // Ended, not destroyed: the word has to arrive. Nothing else comes this way.
-      gate.end('go\n');
-      gate.resume();
+      // Let go once the word is in the other's hands: `unshare` keeps its end for as long as it lives.
+      gate.end('go\n', () => gate.destroy());
       end(true);
     };
     gate.on('data', listen);
