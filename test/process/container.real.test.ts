@@ -67,10 +67,8 @@ describe.each(kinds)('in a %s', (kind) => {
   });
 
   it('does not show the program the descriptor of its wrapper, and passes exit codes on', async () => {
-    const run = record(['/bin/sh', '-c', 'ls /proc/$$/fd | tr "\\n" " "; exit 7'], { contain: open(kind) });
+    const run = record(['/bin/sh', '-c', '[ -e /proc/$$/fd/3 ] && exit 1; exit 7'], { contain: open(kind) });
     expect(await run.exited).toMatchObject({ code: 7 });
-    await run.drained;
-    expect(run.stdout().toString().trim().split(' ')).not.toContain('3');
   });
 
   it('tells a program that cannot be started apart, as without', async () => {
