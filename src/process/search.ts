@@ -22,9 +22,12 @@ export interface SearchOptions {
 }
 
 const SLICE_MS = 5;
-/** A search that has not settled by then is given up: blind. */
+/** A search that has not settled by then is judged by what it has seen; see `wouldHaveShown`. */
 const PATIENCE_MS = 1_000;
 const LONGEST_PAUSE_MS = 20;
+/** How unlikely it has to be that somebody of ours has escaped every round. */
+const NEGLIGIBLE = 1e-6;
+const LEAST_ROUNDS = 20;
 
 /** For a start time: never ours, whatever comes. Kernel threads, and processes of which nothing runs any more. */
 const NEVER = -1;
@@ -48,6 +51,10 @@ interface Known {
 
 interface Round {
   id: number;
+  /** How often the list was gone through; and of those who were new on it, how many were read, and how many were gone. */
+  rounds: number;
+  caught: number;
+  escaped: number;
   targets: readonly TreeTarget[];
   recycled: boolean[];
   /** Start time of the oldest leader: whoever started before it is nobody's. */
@@ -79,7 +86,9 @@ export function createProcSearch({ now, pause }: SearchOptions): Search {
       let sliceAt = now();
       const pids = listPids();
       let unsettled = 0;
-      for (const pid of pids) {
+      round.rounds += 1;
+      // The youngest first: they are those that may be gone in a moment.
+      for (const pid of pids.toReversed()) {
         if (!examine(pid, round, known)) unsettled += 1;
         if (now() - sliceAt < SLICE_MS) continue;
         busy(now() - sliceAt);
@@ -89,7 +98,7 @@ export function createProcSearch({ now, pause }: SearchOptions): Search {
       if (unsettled === 0) forget(known, pids);
       busy(now() - sliceAt);
       if (unsettled === 0) return conclude(round);
-      if (now() > giveUpAt) return round.found.map(unfinished);
+      if (now() > giveUpAt) return wouldHaveShown(round) ? conclude(round) : round.found.map(unfinished);
       await pause(rest);
     }
   };
@@ -98,6 +107,9 @@ export function createProcSearch({ now, pause }: SearchOptions): Search {
 function begin(id: number, targets: readonly TreeTarget[]): Round {
   return {
     id,
+    rounds: 0,
+    caught: 0,
+    escaped: 0,
     targets,
     recycled: targets.map(isRecycled),
     oldest: Math.min(...targets.map(({ leader }) => leader.startTime ?? 0)),
@@ -117,13 +129,14 @@ function isRecycled({ leader, pgid }: TreeTarget): boolean {
 /** False: it vanished or changed under our eyes, so this round proves nothing. Throws when /proc cannot be read. */
 function examine(pid: number, round: Round, known: Map<number, Known>): boolean {
   const inode = inodeOf(pid);
-  if (inode === undefined) return false;
   const before = known.get(pid);
+  if (inode === undefined) return isAnswered(before, round) || escaped(round);
   const same = before?.inode === inode ? before : undefined;
-  if (same !== undefined && (same.startTime < round.oldest || same.settledIn === round.id)) return true;
+  if (isAnswered(same, round)) return true;
 
   const stat = valueOf(readStat(pid));
-  if (stat === 'gone') return false;
+  if (stat === 'gone') return escaped(round);
+  round.caught += 1;
   if (stat === 'denied') return true;
   const startTime = stat.gone || stat.kernelThread ? NEVER : stat.startTime;
   const entry: Known = { inode, startTime, settledIn: 0, bareAt: same?.bareAt ?? 0, bareRounds: same?.bareRounds ?? 0 };
@@ -136,6 +149,23 @@ function examine(pid: number, round: Round, known: Map<number, Known>): boolean 
   if (answer === 'nobodys') round.loose.set(stat.pid, stat);
   entry.settledIn = round.id;
   return true;
+}
+
+/** Nobody's for good, or in this search: what it does afterwards is nobody's too. */
+const isAnswered = (entry: Known | undefined, round: Round): boolean =>
+  entry !== undefined && (entry.startTime < round.oldest || entry.settledIn === round.id);
+
+function escaped(round: Round): false {
+  round.escaped += 1;
+  return false;
+}
+
+/**
+ * On a machine where others come and go all the time no round may ever be quiet. A chain of ours that forks and ends
+ * would have had to be gone in every round before it was read, at the rate at which others were.
+ */
+function wouldHaveShown({ rounds, caught, escaped: gone }: Round): boolean {
+  return rounds >= LEAST_ROUNDS && (gone / Math.max(1, gone + caught)) ** rounds < NEGLIGIBLE;
 }
 
 type Whose = 'claimed' | 'nobodys' | 'unsettled';
