@@ -23,6 +23,8 @@ export interface StepPlan {
   retry: RetryPlan;
   /** What happens to processes that an attempt leaves behind when it exits by itself. */
   leftovers: 'end' | 'keep' | 'fail';
+  /** How well it has to have been looked at before it counts as gone. */
+  proof: ProofLevel;
 }
 
 /** Limits of one attempt, in milliseconds; null is none. */
@@ -118,6 +120,7 @@ export type FailureCode =
   | 'argument-invalid'
   | 'resources-exhausted'
   | 'spawn-failed'
+  | 'not-contained'
   // how it ended
   | 'exit-code'
   | 'signal'

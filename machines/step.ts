@@ -297,7 +297,8 @@ const ranMs = ({ startedAt, exit, at }: AttemptOutput): number =>
 function decisionAfter(context: StepContext, attempt: AttemptOutput): Decision {
   const { tries, plan, cooling, seed } = context;
   const chance = chanceOf(seed, attempt.n);
-  return decide(tries, { attempt, ranMs: ranMs(attempt), retry: plan.retry, cooling, at: attempt.at, chance });
+  const { retry, proof } = plan;
+  return decide(tries, { attempt, ranMs: ranMs(attempt), retry, proof, cooling, at: attempt.at, chance });
 }
 
 /** When the step's own limit is over. */
@@ -310,7 +311,7 @@ function verdict(context: StepContext): { outcome: StepOutcome; cause: Cause; fa
   if (context.cause !== null && last !== undefined) {
     return { outcome: outcomeOf(context.cause), cause: context.cause, failure: last.failure };
   }
-  if (last !== undefined && context.failure === null) return settleAttempt(last);
+  if (last !== undefined && context.failure === null) return settleAttempt(last, context.plan.proof);
   if (context.cause !== null) {
     const { cause } = context;
     return { outcome: cause.type === 'step-limit' ? 'failed' : outcomeOfWaiting(cause), cause, failure: null };

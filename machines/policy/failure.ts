@@ -12,6 +12,7 @@ const CLASSES: Record<FailureCode, FailureClass> = {
   'argument-invalid': 'never',
   'resources-exhausted': 'startup',
   'spawn-failed': 'never',
+  'not-contained': 'never',
   'exit-code': 'task',
   signal: 'task',
   'exited-mid-tool': 'task',

@@ -1,5 +1,16 @@
-import type { AgentEnd, AttemptOutput, Cause, Failure, Proof, RunOutcome, StepOutput, Usage } from '../protocol.ts';
+import type {
+  AgentEnd,
+  AttemptOutput,
+  Cause,
+  Failure,
+  Proof,
+  ProofLevel,
+  RunOutcome,
+  StepOutput,
+  Usage,
+} from '../protocol.ts';
 import { outcomeOf } from './cause.ts';
+import { isProven } from './proof.ts';
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, turns: 0, tools: 0 };
 
@@ -23,17 +34,24 @@ export const causeOfEnd = (end: AgentEnd, at: string): Cause =>
   end.type === 'success' ? { type: 'completed', at } : { type: 'failure', at, reason: end.failure.code };
 
 /** A step settles as its last attempt did, unless nobody can say that the attempt's processes are gone. */
-export function settleAttempt(attempt: AttemptOutput): Pick<StepOutput, 'outcome' | 'cause' | 'failure'> {
+export function settleAttempt(
+  attempt: AttemptOutput,
+  asked: ProofLevel,
+): Pick<StepOutput, 'outcome' | 'cause' | 'failure'> {
   const { proof, outcome, cause, failure, at } = attempt;
-  if (proof === null || proof.verdict === 'gone') return { outcome, cause, failure };
+  if (proof === null || isProven(proof, asked)) return { outcome, cause, failure };
   return {
     outcome: 'failed',
     cause: { type: 'failure', at, reason: 'unproven' },
-    failure: unproven(attempt, proof),
+    failure: unproven(attempt, proof, asked),
   };
 }
 
-function unproven(attempt: AttemptOutput, { verdict, members, reason }: Proof): Failure {
+function unproven(attempt: AttemptOutput, { verdict, level, members, reason }: Proof, asked: ProofLevel): Failure {
+  if (verdict === 'gone') {
+    const message = `attempt ${attempt.n} is gone as far as "${level}" can tell, and the plan asks for "${asked}"`;
+    return { code: 'unproven', message, detail: { verdict, level, asked, outcome: attempt.outcome } };
+  }
   const who = members.map((member) => `${member.pid} (${member.command})`).join(', ');
   return {
     code: 'unproven',

@@ -1,5 +1,6 @@
-import type { AttemptOutput, Cooling, FailureClass, Instant, RetryPlan } from '../protocol.ts';
+import type { AttemptOutput, Cooling, FailureClass, Instant, ProofLevel, RetryPlan } from '../protocol.ts';
 import { asksForRetry, classOf } from './failure.ts';
+import { isProven } from './proof.ts';
 import { between, later } from './time.ts';
 
 /** How long a model that failed is left alone by the other steps of the run, in milliseconds. */
@@ -35,6 +36,8 @@ export interface Circumstances {
   ranMs: number;
   retry: RetryPlan;
   cooling: Cooling;
+  /** The level that the plan asks for. */
+  proof: ProofLevel;
   at: Instant;
   /** 0 to 1, for the jitter. */
   chance: number;
@@ -45,7 +48,7 @@ export function decide(tries: Tries, circumstances: Circumstances): Decision {
   const { attempt, retry, ranMs } = circumstances;
   const kind = classOf(attempt, retry.rules, ranMs);
   if (kind === null) return settle(null);
-  if (attempt.proof !== null && attempt.proof.verdict !== 'gone' && !retry.unproven) {
+  if (!isProven(attempt.proof, circumstances.proof) && !retry.unproven) {
     return settle('nobody can say that its processes are gone');
   }
   if (attempt.sideEffects && !retry.afterSideEffects) return settle('it may have changed something already');

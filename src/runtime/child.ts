@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { fromCallback } from 'xstate';
 import type { AttemptInput, ChildCommand, ChildEvent } from '../../machines/protocol.ts';
 import type { AgentSession, LaunchRequest, Reply } from '../agents/index.ts';
-import { type ChildHandlers, launch } from '../process/index.ts';
+import { type ChildHandlers, launch, treeOf } from '../process/index.ts';
 import {
   type AttemptPaths,
   type RawLog,
@@ -121,14 +121,15 @@ class Writer {
       this.#tell(unwritable(this.#kit, recorded.message));
       return;
     }
-    this.#entry.child = launch(spec, this.#handlers());
+    this.#entry.child = launch({ ...spec, contain: this.#prepared.container }, this.#handlers());
   }
 
   #handlers(): ChildHandlers {
     const { guard } = this.#kit;
     return {
-      started: guard(({ pid, startTime }) => {
-        this.#kit.table.started(this.#entry, { pgid: pid, token: this.#input.token, leader: { pid, startTime } });
+      started: guard((process) => {
+        const { pid, startTime } = process;
+        this.#kit.table.started(this.#entry, treeOf(process, this.#input.token, this.#prepared.container));
         this.#tell({ type: 'child.started', at: this.#kit.now(), pid, startTime });
         this.#act(this.#session.start());
       }),
@@ -153,6 +154,7 @@ class Writer {
       }),
       drained: guard((how) => {
         if (this.#closed) return;
+        this.#entry.pipesHeld ||= how !== 'closed';
         this.#act(this.#session.exited({ ...this.#exit, stderrTail: this.#stderr.tail() }));
         this.#kit.outputs.set(this.#input.step, this.#output());
         this.#tell({ type: 'child.drained', at: this.#kit.now(), how, end: this.#listener.end() });

@@ -169,10 +169,11 @@ function closeAttempt(kit: Kit, step: StepStatus, { n, started, cause }: OpenAtt
 function proofOf(kit: Kit, step: StepId, { n, started }: OpenAttempt): ProofSummary | null {
   const entry = kit.table.get(step, n);
   // The table lets go only of what is proven gone.
-  if (entry === undefined) return started ? { verdict: 'gone', level: 'searched', leftovers: 0, kept: 0, survivors: 0 } : null;
+  if (entry === undefined)
+    return started ? { verdict: 'gone', level: 'searched', leftovers: 0, kept: 0, survivors: 0 } : null;
   if (entry.target === null) return null;
   const verdict = entry.verdict ?? 'unknown';
-  const survivors = verdict === 'survived' ? entry.strays.length : 0;
+  const survivors = verdict === 'survived' ? entry.members.length : 0;
   return { verdict, level: 'searched', leftovers: 0, kept: 0, survivors };
 }
 

@@ -25,41 +25,22 @@ function attemptsIn(records: readonly JournalRecord[]): Map<string, EndedAttempt
   const exits = new Map<string, EndedAttempt['exit']>();
   const attempts = new Map<string, EndedAttempt[]>();
   for (const record of records) {
-    switch (record.type) {
-      case 'attempt.launching':
-        tokens.set(`${record.step}#${record.attempt}`, record.token);
-        break;
-      case 'attempt.exited':
-        exits.set(`${record.step}#${record.attempt}`, { code: record.code, signal: record.signal });
-        break;
-      case 'attempt.closed': {
-        const { step, attempt: n, model, outcome, error, usage, forcedExit, proof, ts } = record;
-        const key = `${step}#${n}`;
-        const list = attempts.get(step) ?? [];
-        list.push({
-          n,
-          token: tokens.get(key) ?? '',
-          model,
-          outcome,
-          failure: error ?? null,
-          usage,
-          exit: exits.get(key) ?? null,
-          forcedExit,
-          proof,
-          note: null,
-          at: ts,
-        });
-        attempts.set(step, list);
-        break;
-      }
-      case 'step.backing-off': {
-        const last = attempts.get(record.step)?.at(-1);
-        if (last !== undefined) last.note = record.note;
-        break;
-      }
-      default:
-        break;
+    if (record.type === 'attempt.launching') tokens.set(keyOf(record), record.token);
+    if (record.type === 'attempt.exited') exits.set(keyOf(record), { code: record.code, signal: record.signal });
+    if (record.type === 'step.backing-off') {
+      const last = attempts.get(record.step)?.at(-1);
+      if (last !== undefined) last.note = record.note;
+    }
+    if (record.type === 'attempt.closed') {
+      const { step, attempt: n, model, outcome, error, usage, forcedExit, proof, ts: at } = record;
+      const token = tokens.get(keyOf(record)) ?? '';
+      const exit = exits.get(keyOf(record)) ?? null;
+      const list = attempts.get(step) ?? [];
+      list.push({ n, token, model, outcome, failure: error ?? null, usage, exit, forcedExit, proof, note: null, at });
+      attempts.set(step, list);
     }
   }
   return attempts;
 }
+
+const keyOf = ({ step, attempt }: { step: string; attempt: number }): string => `${step}#${attempt}`;

@@ -3,6 +3,7 @@ import type { Failure, PrepareOutput } from '../../machines/protocol.ts';
 import { type RenderedStep, type ResolvedStep, type Scope, renderStep } from '../plan/index.ts';
 import { newToken } from '../process/index.ts';
 import { createAttemptDirAhead } from '../record/index.ts';
+import { containerFor } from './contain.ts';
 import type { Kit } from './kit.ts';
 import { scopeFor } from './scope.ts';
 
@@ -18,8 +19,11 @@ export const prepare = (kit: Kit) =>
     if (texts.type === 'failed') return refused(kit, texts.failure);
     await createAttemptDirAhead(kit.dir, input.step, input.n);
     const token = newToken();
+    const contained = await containerFor(step, `coxswain-${token}`);
+    if (contained.type === 'refused') return refused(kit, contained.failure);
+    const { container } = contained;
     const { agent } = found;
-    kit.prepared.set(step.id, { agent, step, texts: texts.texts, token });
+    kit.prepared.set(step.id, { agent, step, texts: texts.texts, token, container });
     return { type: 'ready', at: kit.now(), token, ladder: [...(agent.settings.stop ?? agent.adapter.stopLadder)] };
   });
 

@@ -305,8 +305,8 @@ function inputOf({ plan, dir, epoch, owner, env }: RuntimeOptions): RunInput {
   };
 }
 
-function stepPlanOf({ id, agent, model, needs, timeoutMs, limits, retry, leftovers }: ResolvedStep): StepPlan {
-  return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers };
+function stepPlanOf({ id, agent, model, needs, timeoutMs, limits, retry, leftovers, proof }: ResolvedStep): StepPlan {
+  return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers, proof };
 }
 
 /** This process, as the owner of a run. */

@@ -1,5 +1,6 @@
 import { CoxswainError } from '../errors.ts';
 import { createRegistry } from '../agents/index.ts';
+import { hostPlatform } from '../process/index.ts';
 import {
   type Loaded,
   type PlanError,
@@ -44,6 +45,8 @@ export async function resolveSource(source: PlanSource, options: SourceOptions =
   const loaded = await load(source, {
     agents: createRegistry({}, { env: options.env ?? process.env }).names(),
     cwd: options.cwd ?? process.cwd(),
+    // Where there is no /proc nobody can search; a plan that asks for it says so itself.
+    proof: hostPlatform().list === 'proc' ? 'searched' : 'group',
   });
   if (loaded.type === 'invalid') throw new PlanInvalidError(loaded.errors, loaded.more);
   return loaded.plan;

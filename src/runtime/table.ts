@@ -10,8 +10,8 @@ import {
   groupState,
   hostPlatform,
   isSame,
-  signalGroup,
-  signalMember,
+  note,
+  signalTree,
 } from '../process/index.ts';
 
 /** One launched attempt, as far as its processes go. */
@@ -26,8 +26,10 @@ export interface Entry {
   exited: boolean;
   /** Its group was seen empty after the leader had gone: the number may be another's by now, and is not signalled. */
   emptied: boolean;
-  /** Members outside the group, from the last look. */
-  strays: Member[];
+  /** Who was found by the last look. */
+  members: Member[];
+  /** Somebody may hold its pipes: they had not closed after the exit, or something was killed. */
+  pipesHeld: boolean;
   /** The attempt has its proof. */
   verdict: Verdict | null;
 }
@@ -60,7 +62,8 @@ export class ProcessTable {
       target: null,
       exited: false,
       emptied: false,
-      strays: [],
+      members: [],
+      pipesHeld: false,
       verdict: null,
     };
     this.#entries.set(key(step, n), entry);
@@ -86,7 +89,9 @@ export class ProcessTable {
     const entry = this.get(step, n);
     if (entry === undefined) return;
     entry.verdict = verdict;
-    if (verdict === 'gone') this.#entries.delete(key(step, n));
+    if (verdict !== 'gone') return;
+    this.#entries.delete(key(step, n));
+    void takeDown(entry);
   }
 
   /** Attempts that may still have processes. */
@@ -118,16 +123,17 @@ export class ProcessTable {
     const giveUpAt = performance.now() + LAST_RESORT_MS;
     for (let rest = 10; ; rest = Math.min(rest * 2, LONGEST_PAUSE_MS)) {
       kill(entry);
-      const look = await this.#sweeper.look(target);
+      const look = await this.#sweeper.look(target, { pipes: true });
       if (look.type === 'blind') {
         entry.verdict = 'unknown';
         return;
       }
       if (look.members.length === 0) {
         entry.verdict = 'gone';
+        await takeDown(entry);
         return;
       }
-      entry.strays = look.members;
+      entry.members = look.members;
       if (performance.now() > giveUpAt) {
         entry.verdict = 'survived';
         return;
@@ -140,26 +146,28 @@ export class ProcessTable {
 const key = (step: StepId, n: number): string => `${step}/${n}`;
 
 function kill(entry: Entry): void {
-  signalTree(entry, 'SIGKILL');
+  signalEntry(entry, 'SIGKILL');
 }
 
-/** Signals an attempt's group and the strays of the last look. Identity is checked right before each. */
-export function signalTree(entry: Entry, signal: NodeJS.Signals): { targets: number; error?: string } {
-  const { target, strays, emptied } = entry;
+/** Signals an attempt's tree and whoever the last look found. Identity is checked right before each. */
+export function signalEntry(entry: Entry, signal: NodeJS.Signals): SignalResult {
+  const { target, members, emptied } = entry;
   if (target === null) return { targets: 0 };
   if (!hostPlatform().groups) return endByPid(target.pgid, signal);
-  // Nobody is asked twice. A job in a group of its own looks like one of the leader's group, until that is empty.
-  const isOutside = ({ by }: Member): boolean => by === 'token' || emptied || signal === 'SIGKILL';
-  const results: SignalResult[] = [
-    emptied ? { targets: 0 } : signalGroup(target, signal),
-    ...strays.filter(isOutside).map((member) => signalMember(member, signal)),
-  ];
-  const error = results.find((one) => one.error !== undefined)?.error;
-  const targets = results.reduce((sum, one) => sum + one.targets, 0);
-  return error === undefined ? { targets } : { targets, error };
+  // Whose parents are about to be gone is known by them for the last time.
+  note(target);
+  if (signal === 'SIGKILL') entry.pipesHeld = true;
+  return signalTree(target, signal, { members, emptied });
 }
 
-function endByPid(pid: number, signal: NodeJS.Signals): { targets: number; error?: string } {
+/** Its control group goes when nobody is inside; one who was just reaped may count for a moment longer. */
+async function takeDown({ target }: Entry): Promise<void> {
+  const container = target?.container;
+  if (container === undefined || container === null) return;
+  for (let ms = 1; ms < 500 && !container.remove(); ms *= 2) await pause(ms);
+}
+
+function endByPid(pid: number, signal: NodeJS.Signals): SignalResult {
   void endTreeByPid(pid, signal);
   return { targets: 1 };
 }

@@ -2,7 +2,7 @@ import { fromCallback } from 'xstate';
 import type { StopRung, TreeCommand, TreeEvent } from '../../machines/protocol.ts';
 import type { Kit } from './kit.ts';
 import { declaredSurvivors } from './survivors.ts';
-import { type Entry, isEmptied, signalTree } from './table.ts';
+import { type Entry, isEmptied, signalEntry } from './table.ts';
 
 /** How often we ask whether a group that is being ended has emptied: soon at first, then every 50 ms. */
 const POLL_MS = [1, 2, 4, 8, 16, 32, 50];
@@ -67,7 +67,7 @@ function apply(entry: Entry, rung: StopRung['do']): { targets: number; error?: s
     case 'SIGINT':
     case 'SIGTERM':
     case 'SIGKILL':
-      return signalTree(entry, rung);
+      return signalEntry(entry, rung);
   }
 }
 
@@ -75,7 +75,7 @@ async function look(entry: Entry, kit: Kit): Promise<TreeEvent> {
   const { target } = entry;
   if (target === null)
     return { type: 'tree.blind', at: kit.now(), reason: 'it was never seen to start', level: 'group' };
-  const seen = await kit.sweeper.look(target);
+  const seen = await kit.sweeper.look(target, { pipes: entry.pipesHeld });
   if (seen.type === 'blind') return { type: 'tree.blind', at: kit.now(), reason: seen.reason, level: seen.level };
   const declared = declaredSurvivors(kit, entry);
   const members = seen.members.map((member) => ({
@@ -84,7 +84,7 @@ async function look(entry: Entry, kit: Kit): Promise<TreeEvent> {
     ...(declared.has(member.pid) ? { declared: true } : {}),
   }));
   // Who may stay is not signalled when the others are.
-  entry.strays = seen.members.filter((member) => !declared.has(member.pid));
+  entry.members = seen.members.filter((member) => !declared.has(member.pid));
   return { type: 'tree.looked', at: kit.now(), members, level: seen.level, search: seen.serial };
 }
 
@@ -96,7 +96,7 @@ function watchFor(entry: Entry, kit: Kit, emptied: () => void) {
     if (timer !== null) clearTimeout(timer);
     timer = null;
   };
-  const gone = (): boolean => isEmptied(entry) && entry.strays.every((stray) => !kit.table.isThere(stray));
+  const gone = (): boolean => isEmptied(entry) && entry.members.every((member) => !kit.table.isThere(member));
   const check = kit.guard(() => {
     timer = null;
     if (gone()) emptied();

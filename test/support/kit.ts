@@ -96,7 +96,13 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
       if (found.type !== 'agent') throw new Error(found.message);
       const agent = { ...found.agent, adapter: adapter(found.agent.adapter) };
       const token = newToken();
-      kit.prepared.set(id, { agent, step, texts: { task: step.task, run: step.run, env: step.env }, token });
+      kit.prepared.set(id, {
+        agent,
+        step,
+        texts: { task: step.task, run: step.run, env: step.env },
+        token,
+        container: null,
+      });
       return token;
     },
     async dispose() {
@@ -106,7 +112,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
       run.remove();
       if (left.length > 0)
         throw new Error(
-          `not proven gone: ${JSON.stringify(left.map(({ target, verdict, strays }) => ({ target, verdict, strays })))}`,
+          `not proven gone: ${JSON.stringify(left.map(({ target, verdict, members }) => ({ target, verdict, members })))}`,
         );
     },
   };

@@ -34,6 +34,7 @@ export const failureCode = z.enum([
   'argument-invalid',
   'resources-exhausted',
   'spawn-failed',
+  'not-contained',
   'exit-code',
   'signal',
   'exited-mid-tool',
@@ -143,6 +144,7 @@ export const stepPlanSchema = z.object({
   limits: attemptLimitsSchema,
   retry: retryPlanSchema,
   leftovers: z.enum(['end', 'keep', 'fail']),
+  proof: z.enum(['contained', 'searched', 'group']),
 }) satisfies z.ZodType<StepPlan>;
 
 const verdict = z.enum(['gone', 'survived', 'unknown']);
