@@ -46,9 +46,9 @@ const NOT_FEASIBLE: Record<string, string> = {
 const context = (snapshot: AnyMachineSnapshot): AttemptContext => snapshot.context as AttemptContext;
 
 /** The clock moves only where a path wants it: one limit a model, so that no other one is met on the way. */
-const real = (limits: Partial<AttemptLimits>): PathModel => ({
+const real = (watched: Partial<AttemptLimits>): PathModel => ({
   ...attemptModel,
-  input: attemptInput({ ladder: LADDER, limits: { ...NO_LIMITS, ...limits }, at: AT }),
+  input: attemptInput({ ladder: LADDER, limits: { ...NO_LIMITS, ...watched }, at: AT }),
   // Of outcomes that change no state one is enough.
   variants: (type, snapshot) => {
     const all = attemptModel.variants(type, snapshot);
@@ -212,9 +212,9 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
     },
     (sweeper) => ({
       ...sweeper,
-      look: async (target) => {
+      look: async (target, how) => {
         await gate.promise;
-        const seen = await sweeper.look(target);
+        const seen = await sweeper.look(target, how);
         // Whoever holds the pipes is there for the drain, and nobody's leftover.
         return seen.type === 'looked'
           ? { ...seen, members: seen.members.filter((one) => one.command !== 'cat') }
@@ -301,6 +301,11 @@ function hold(fifo: string) {
 
 /* ------------------------------------------------------------------ tests */
 
+const late = (type: 'limit.reached' | 'activity.changed'): EventObject =>
+  (type === 'limit.reached'
+    ? { type, cause: { type: 'attempt-limit', at: AT, limitMs: 1 } }
+    : { type, at: AT, state: 'quiet' }) as never;
+
 describe('attempt on real child processes', () => {
   test('every feasible transition is walked, and each path ends where the pure machine says', async () => {
     const coverage = new TransitionCoverage(attemptMachine);
@@ -313,10 +318,6 @@ describe('attempt on real child processes', () => {
 
   const PID = 2 ** 30;
   const started: EventObject = { type: 'child.started', at: AT, pid: PID, startTime: 1 } as never;
-  const late = (type: 'limit.reached' | 'activity.changed'): EventObject =>
-    (type === 'limit.reached'
-      ? { type, cause: { type: 'attempt-limit', at: AT, limitMs: 1 } }
-      : { type, at: AT, state: 'quiet' }) as never;
   const exited: EventObject = { type: 'child.exited', at: AT, code: null, signal: 'SIGKILL' } as never;
 
   test.each([

@@ -225,9 +225,13 @@ const plan = (id: string, needs: string[] = [], timeoutMs: number | null = null)
   limits: NO_LIMITS,
   retry: RETRY,
   leftovers: 'end',
+  proof: 'searched',
 });
 
-const attemptOutput = (outcome: AttemptOutput['outcome'], verdict: Proof['verdict'] = 'gone'): AttemptOutput => ({
+export const attemptOutput = (
+  outcome: AttemptOutput['outcome'],
+  verdict: Proof['verdict'] = 'gone',
+): AttemptOutput => ({
   n: 1,
   token: 't',
   outcome,

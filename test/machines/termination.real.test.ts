@@ -44,9 +44,8 @@ interface World extends PathModel {
 }
 
 /** Two searches that find nobody, one after the other. */
-const [nobody, nobodyAgain] = [1, 2].map(
-  (search) => ({ type: 'tree.looked', at: AT, members: [], level: 'searched', search }) as never as EventObject,
-) as [EventObject, EventObject];
+const nobody: EventObject = { type: 'tree.looked', at: AT, members: [], level: 'searched', search: 1 } as never;
+const nobodyAgain: EventObject = { type: 'tree.looked', at: AT, members: [], level: 'searched', search: 2 } as never;
 const somebody: EventObject = {
   type: 'tree.looked',
   at: AT,
@@ -131,10 +130,10 @@ async function growTree(model: World, withStray: boolean): Promise<Tree> {
     },
     (sweeper) => ({
       ...sweeper,
-      async look(target) {
+      async look(target, how) {
         await gate.promise;
         gate = deferred();
-        return sweeper.look(target);
+        return sweeper.look(target, how);
       },
     }),
   );
