@@ -28,10 +28,11 @@ const LONGEST_PAUSE_MS = 20;
 /** How unlikely it has to be that somebody of ours has escaped every round. */
 const NEGLIGIBLE = 1e-6;
 const LEAST_ROUNDS = 20;
+const ROUNDS_AT_ONCE = 8;
 
 /** For a start time: never ours, whatever comes. Kernel threads, and processes of which nothing runs any more. */
 const NEVER = -1;
-/** An environment that is empty in so many rounds, at the same place, is empty; see `isBare`. */
+/** An environment that is empty so many times, at the same place, is empty; see `isBare`. */
 const BARE_ROUNDS = 3;
 
 /**
@@ -42,11 +43,11 @@ const BARE_ROUNDS = 3;
 interface Known {
   inode: number;
   startTime: number;
-  /** The search that has an answer about it already. */
-  settledIn: number;
   /** Where its environment was when it was seen empty, and in how many rounds on end. */
   bareAt: number;
   bareRounds: number;
+  /** When it was last seen so: rounds within one slice are too close to each other to count. */
+  bareSeen: number;
 }
 
 interface Round {
@@ -55,6 +56,10 @@ interface Round {
   rounds: number;
   caught: number;
   escaped: number;
+  /** Who has been asked in this search: what somebody who is nobody's does afterwards is nobody's too. */
+  answered: Set<number>;
+  /** Slices so far; never the same in two searches. */
+  breaths: number;
   targets: readonly TreeTarget[];
   recycled: boolean[];
   /** Start time of the oldest leader: whoever started before it is nobody's. */
@@ -82,24 +87,34 @@ export function createProcSearch({ now, pause }: SearchOptions): Search {
   return async (targets, busy) => {
     const round = begin((searches += 1), targets);
     const giveUpAt = now() + PATIENCE_MS;
-    for (let rest = 0; ; rest = rest === 0 ? 1 : Math.min(rest * 2, LONGEST_PAUSE_MS)) {
-      let sliceAt = now();
+    let sliceAt = now();
+    const breathe = async (ms: number): Promise<void> => {
+      busy(now() - sliceAt);
+      await pause(ms);
+      sliceAt = now();
+    };
+    for (let rest = 0; ;) {
       const pids = listPids();
-      let unsettled = 0;
       round.rounds += 1;
+      let unsettled = 0;
       // The youngest first: they are those that may be gone in a moment.
       for (const pid of pids.toReversed()) {
-        if (!examine(pid, round, known)) unsettled += 1;
-        if (now() - sliceAt < SLICE_MS) continue;
-        busy(now() - sliceAt);
-        await pause(0);
-        sliceAt = now();
+        if (round.answered.has(pid)) continue;
+        if (examine(pid, round, known)) round.answered.add(pid);
+        else unsettled += 1;
+        if (now() - sliceAt >= SLICE_MS) await breathe(0);
       }
-      if (unsettled === 0) forget(known, pids);
-      busy(now() - sliceAt);
-      if (unsettled === 0) return conclude(round);
+      if (unsettled === 0) {
+        forget(known, pids);
+        busy(now() - sliceAt);
+        return conclude(round);
+      }
+      // The next round asks only who is new, so it is short: within one slice there are several, and one may be quiet.
+      if (now() - sliceAt < SLICE_MS && round.rounds % ROUNDS_AT_ONCE !== 0) continue;
+      await breathe(rest);
+      round.breaths += 1;
+      rest = rest === 0 ? 1 : Math.min(rest * 2, LONGEST_PAUSE_MS);
       if (now() > giveUpAt) return wouldHaveShown(round) ? conclude(round) : round.found.map(unfinished);
-      await pause(rest);
     }
   };
 }
@@ -110,6 +125,8 @@ function begin(id: number, targets: readonly TreeTarget[]): Round {
     rounds: 0,
     caught: 0,
     escaped: 0,
+    answered: new Set(),
+    breaths: id * 1e6,
     targets,
     recycled: targets.map(isRecycled),
     oldest: Math.min(...targets.map(({ leader }) => leader.startTime ?? 0)),
@@ -130,16 +147,22 @@ function isRecycled({ leader, pgid }: TreeTarget): boolean {
 function examine(pid: number, round: Round, known: Map<number, Known>): boolean {
   const inode = inodeOf(pid);
   const before = known.get(pid);
-  if (inode === undefined) return isAnswered(before, round) || escaped(round);
+  if (inode === undefined) return isOlder(before, round) || escaped(round);
   const same = before?.inode === inode ? before : undefined;
-  if (isAnswered(same, round)) return true;
+  if (isOlder(same, round)) return true;
 
   const stat = valueOf(readStat(pid));
   if (stat === 'gone') return escaped(round);
   round.caught += 1;
   if (stat === 'denied') return true;
   const startTime = stat.gone || stat.kernelThread ? NEVER : stat.startTime;
-  const entry: Known = { inode, startTime, settledIn: 0, bareAt: same?.bareAt ?? 0, bareRounds: same?.bareRounds ?? 0 };
+  const entry: Known = {
+    inode,
+    startTime,
+    bareAt: same?.bareAt ?? 0,
+    bareRounds: same?.bareRounds ?? 0,
+    bareSeen: same?.bareSeen ?? 0,
+  };
   known.set(pid, entry);
   if (stat.kernelThread || stat.startTime < round.oldest || round.spared.has(pid)) return true;
   // It may have ended since it was listed, after it had started another. In the next round it is known.
@@ -147,13 +170,12 @@ function examine(pid: number, round: Round, known: Map<number, Known>): boolean 
   const answer = whose(stat, entry, round);
   if (answer === 'unsettled') return false;
   if (answer === 'nobodys') round.loose.set(stat.pid, stat);
-  entry.settledIn = round.id;
   return true;
 }
 
-/** Nobody's for good, or in this search: what it does afterwards is nobody's too. */
-const isAnswered = (entry: Known | undefined, round: Round): boolean =>
-  entry !== undefined && (entry.startTime < round.oldest || entry.settledIn === round.id);
+/** Started before every leader, or never ours at all: nobody's for good. */
+const isOlder = (entry: Known | undefined, round: Round): boolean =>
+  entry !== undefined && entry.startTime < round.oldest;
 
 function escaped(round: Round): false {
   round.escaped += 1;
@@ -199,7 +221,7 @@ function claimByToken(stat: ProcStat, entry: Known, round: Round): Whose {
   const environ = valueOf(readEnviron(stat.pid, stat.headless));
   if (environ === 'gone') return 'unsettled';
   if (environ === 'denied') return 'nobodys';
-  if (environ.length === 0) return isBare(stat, entry) ? 'nobodys' : 'unsettled';
+  if (environ.length === 0) return isBare(stat, entry, round) ? 'nobodys' : 'unsettled';
   return claim(stat, tokensIn(environ), round) ? 'claimed' : 'nobodys';
 }
 
@@ -255,9 +277,12 @@ function conclude(round: Round): Finding[] {
  * Whether an empty environment is empty for good (`env -i`). In the middle of an exec it looks so too: first without
  * an address, then for an instant with one. Every exec puts it somewhere else, so the same place again and again is no exec.
  */
-function isBare(stat: ProcStat, entry: Known): boolean {
+function isBare(stat: ProcStat, entry: Known, { breaths }: Round): boolean {
   const known = stat.environAt !== 0 && stat.environBytes === 0;
-  entry.bareRounds = known && entry.bareAt === stat.environAt ? entry.bareRounds + 1 : 1;
+  if (known && entry.bareAt === stat.environAt) {
+    if (entry.bareSeen !== breaths) entry.bareRounds += 1;
+  } else entry.bareRounds = 1;
+  entry.bareSeen = breaths;
   entry.bareAt = known ? stat.environAt : 0;
   return known && entry.bareRounds >= BARE_ROUNDS;
 }

@@ -44,6 +44,20 @@ function membersOf(look: Look): { pid: number; by: string; command: string }[] {
 }
 
 describe.runIf(proc)('the search', () => {
+  it('has an answer where others come and go faster than they can be read', async () => {
+    // Each of these starts a process, and reaps it, some hundred times a second.
+    const others = Array.from({ length: 4 }, () => record(['/bin/bash', '-c', 'while :; do /bin/true; done']));
+    const child = record(['/bin/sh', '-c', 'exit 0']);
+    await Promise.all(others.map((other) => other.started));
+    await child.exited;
+    const target = await targetOf(child);
+    const sweeper = createSweeper({ now });
+    for (let i = 0; i < 5; i += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- one look after the other is the case
+      expect(await sweeper.look(target)).toMatchObject({ type: 'looked', members: [] });
+    }
+  });
+
   it('finds nobody after a child that left nobody, and the leader while it lives', async () => {
     const sweeper = createSweeper({ now });
     const gone = record(['/bin/sh', '-c', 'exit 0']);
