@@ -1,6 +1,6 @@
 import { assertEvent, setup } from 'xstate';
 import { QUIET_AFTER } from './policy/defaults.ts';
-import { later } from './policy/time.ts';
+import { between, later } from './policy/time.ts';
 import type {
   Activity,
   ActivityEvent,
@@ -9,13 +9,16 @@ import type {
   AttemptLimits,
   Cause,
   Instant,
+  OpenTool,
 } from './protocol.ts';
 
 export interface ActivityContext {
   limits: AttemptLimits;
   startedAt: Instant;
   progressAt: Instant;
-  tool: { name: string; since: Instant } | null;
+  tool: OpenTool | null;
+  /** For how long it had been open when it was told of, in milliseconds. */
+  openForMs: number;
 }
 
 const base = setup({
@@ -43,12 +46,12 @@ export const activityMachine = base
       toolLimited: ({ context }) => context.limits.toolMs !== null,
       stallLimited: ({ context }) => context.limits.stall !== null,
       progress: ({ event }) => event.type === 'heard' && event.progress,
-      sameTool: ({ context, event }) => event.type === 'tool.opened' && event.name === context.tool?.name,
+      sameTool: ({ context, event }) => event.type === 'tool.opened' && event.tool.id === context.tool?.id,
     },
     delays: {
       attemptLimit: ({ context }) => context.limits.attemptMs ?? 0,
       firstOutputLimit: ({ context }) => context.limits.firstOutputMs ?? 0,
-      toolLimit: ({ context }) => context.limits.toolMs ?? 0,
+      toolLimit: ({ context }) => Math.max(0, (context.limits.toolMs ?? 0) - context.openForMs),
       quietTime: ({ context }) => quietAfter(context.limits),
       stallTime: ({ context }) => stallAfter(context),
     },
@@ -56,7 +59,8 @@ export const activityMachine = base
       noteProgress: base.assign(({ event }) => ({ progressAt: event.at })),
       noteTool: base.assign(({ event }) => {
         assertEvent(event, 'tool.opened');
-        return { tool: { name: event.name, since: event.at } };
+        const { tool, at } = event;
+        return { tool, openForMs: between(tool.since, at) };
       }),
       noteNoTool: base.assign(({ event }) => ({ tool: null, progressAt: event.at })),
       tellAttemptLimit: base.enqueueActions(({ context, self, enqueue }) => {
@@ -92,7 +96,13 @@ export const activityMachine = base
     id: 'activity',
     description: 'What an attempt does, watched against its limits',
     type: 'parallel',
-    context: ({ input }) => ({ limits: input.limits, startedAt: input.at, progressAt: input.at, tool: null }),
+    context: ({ input }) => ({
+      limits: input.limits,
+      startedAt: input.at,
+      progressAt: input.at,
+      tool: null,
+      openForMs: 0,
+    }),
     states: {
       total: {
         initial: 'within',

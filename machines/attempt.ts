@@ -215,10 +215,10 @@ export const attemptMachine = base
       }),
       noteTool: base.assign(({ context, event }) => {
         assertEvent(event, 'child.tool');
-        const { tool, at, mayChange } = event;
+        const { tool, mayChange } = event;
         return {
           active: true,
-          tool: tool === null ? null : { ...tool, since: tool.id === context.tool?.id ? context.tool.since : at },
+          tool,
           sideEffects: context.sideEffects || mayChange,
         };
       }),
@@ -397,7 +397,7 @@ function stallCause({ limits }: AttemptContext, at: Instant): Cause | null {
 function activityIn(event: Event, toolOpen: boolean): ActivityEvent | null {
   if (event.type === 'child.active') return { type: 'heard', at: event.at, progress: event.progress };
   if (event.type !== 'child.tool') return null;
-  if (event.tool !== null) return { type: 'tool.opened', at: event.at, name: event.tool.name };
+  if (event.tool !== null) return { type: 'tool.opened', at: event.at, tool: event.tool };
   return toolOpen ? { type: 'tool.closed', at: event.at } : null;
 }
 

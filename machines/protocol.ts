@@ -232,8 +232,8 @@ export type ChildEvent =
   | { type: 'child.unstarted'; at: Instant; failure: Failure }
   /** Bytes or records came; coalesced to at most ten a second. `progress`: more than noise. */
   | { type: 'child.active'; at: Instant; progress: boolean }
-  /** The tool that is open now; `mayChange`: one was opened that may change something outside the agent. */
-  | { type: 'child.tool'; at: Instant; tool: { id: string; name: string } | null; mayChange: boolean }
+  /** Of the open tools the oldest; `mayChange`: one was opened that may change something outside the agent. */
+  | { type: 'child.tool'; at: Instant; tool: OpenTool | null; mayChange: boolean }
   /** The running total of this attempt. */
   | { type: 'child.usage'; at: Instant; usage: Usage }
   | { type: 'child.session'; at: Instant; session: string }
@@ -357,7 +357,7 @@ export type ActivityNews =
 export type Activity = 'fresh' | 'quiet' | 'stalled';
 export type ActivityEvent =
   | { type: 'heard'; at: Instant; progress: boolean }
-  | { type: 'tool.opened'; at: Instant; name: string }
+  | { type: 'tool.opened'; at: Instant; tool: OpenTool }
   | { type: 'tool.closed'; at: Instant };
 export interface ActivityInput {
   limits: AttemptLimits;

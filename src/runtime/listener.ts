@@ -1,4 +1,4 @@
-import type { AgentEnd, ChildEvent, Failure } from '../../machines/protocol.ts';
+import type { AgentEnd, ChildEvent, Failure, OpenTool } from '../../machines/protocol.ts';
 import { type AgentEvent, mayChange } from '../agents/index.ts';
 import type { Transcript } from '../record/index.ts';
 import type { Kit } from './kit.ts';
@@ -23,7 +23,7 @@ export class Listener {
   readonly #allowEmpty: boolean;
   #said: Said | null = null;
   #lastActive = Number.NEGATIVE_INFINITY;
-  #tools = new Map<string, string>();
+  #tools = new Map<string, OpenTool>();
 
   constructor(
     kit: Kit,
@@ -70,7 +70,7 @@ export class Listener {
         return;
       case 'toolStart':
         this.#transcript().append({ at: this.#kit.now(), ...event });
-        this.#tools.set(event.id, event.name);
+        this.#tools.set(event.id, { id: event.id, name: event.name, since: this.#kit.now() });
         this.#tellTool(mayChange(event.name, event.input));
         return;
       case 'toolEnd':
@@ -109,8 +109,7 @@ export class Listener {
 
   /** Of several the one that has been open longest: its limit must not start anew when another one ends. */
   #tellTool(changing: boolean): void {
-    const [first] = this.#tools;
-    const tool = first === undefined ? null : { id: first[0], name: first[1] };
+    const [tool = null] = this.#tools.values();
     this.#tell({ type: 'child.tool', at: this.#kit.now(), tool, mayChange: changing });
     this.#kit.touch();
   }

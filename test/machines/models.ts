@@ -97,7 +97,7 @@ export const attemptModel: PathModel = {
     ],
     'child.active': [{ type: 'child.active', at: AT, progress: true } as never],
     'child.tool': [
-      { type: 'child.tool', at: AT, tool: { id: '1', name: 'bash' }, mayChange: true } as never,
+      { type: 'child.tool', at: AT, tool: { id: '1', name: 'bash', since: AT }, mayChange: true } as never,
       { type: 'child.tool', at: AT, tool: null, mayChange: false } as never,
     ],
     'child.usage': [
@@ -201,11 +201,11 @@ const activityModel = (limits: AttemptLimits): PathModel => ({
   variants: table({
     heard: [{ type: 'heard', at: AT, progress: true } as never, { type: 'heard', at: AT, progress: false } as never],
     'tool.opened': [
-      { type: 'tool.opened', at: AT, name: 'bash' } as never,
-      { type: 'tool.opened', at: AT, name: 'read' } as never,
+      { type: 'tool.opened', at: AT, tool: { id: '1', name: 'bash', since: AT } } as never,
+      { type: 'tool.opened', at: AT, tool: { id: '2', name: 'bash', since: AT } } as never,
     ],
   }),
-  identity: ({ context }) => context.tool?.name,
+  identity: ({ context }) => context.tool?.id,
 });
 
 export const activityModels: PathModel[] = [

@@ -154,7 +154,12 @@ export class World {
       move('active', () => ({ type: 'child.active', at: this.at(), progress: true })),
       move('usage', () => ({ type: 'child.usage', at: this.at(), usage })),
       move('model', () => ({ type: 'child.model', at: this.at(), model: 'm/1' })),
-      move('tool', () => ({ type: 'child.tool', at: this.at(), tool: { id: '1', name: 'bash' }, mayChange: false })),
+      move('tool', () => ({
+        type: 'child.tool',
+        at: this.at(),
+        tool: { id: '1', name: 'bash', since: AT },
+        mayChange: false,
+      })),
     ];
     if (context.exit === null) {
       moves.push(move('exited', () => ({ type: 'child.exited', at: this.at(), code: 0, signal: null })));
