@@ -3,7 +3,7 @@ import { type AgentEvent, mayChange } from '../agents/index.ts';
 import type { Transcript } from '../record/index.ts';
 import type { Kit } from './kit.ts';
 
-/** Activity reaches the machine at most so often. */
+/** Activity reaches the machine at most so often; progress too, and no noise stands before it. */
 const ACTIVE_EVERY_MS = 100;
 
 /** The text an agent ended with, or the failure it reported. */
@@ -23,6 +23,7 @@ export class Listener {
   readonly #allowEmpty: boolean;
   #said: Said | null = null;
   #lastActive = Number.NEGATIVE_INFINITY;
+  #lastProgress = Number.NEGATIVE_INFINITY;
   #tools = new Map<string, OpenTool>();
 
   constructor(
@@ -47,8 +48,9 @@ export class Listener {
   /** Bytes came, on either stream. */
   active(progress: boolean): void {
     const time = performance.now();
-    if (time - this.#lastActive < ACTIVE_EVERY_MS) return;
+    if (time - (progress ? this.#lastProgress : this.#lastActive) < ACTIVE_EVERY_MS) return;
     this.#lastActive = time;
+    if (progress) this.#lastProgress = time;
     this.#tell({ type: 'child.active', at: this.#kit.now(), progress });
     this.#kit.touch();
   }

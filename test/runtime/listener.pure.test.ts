@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { ChildEvent } from '../../machines/protocol.ts';
+import type { AgentEvent } from '../../src/agents/index.ts';
+import type { Kit } from '../../src/runtime/kit.ts';
+import { Listener } from '../../src/runtime/listener.ts';
+
+/** What an attempt is told of what its agent says. */
+
+let ms = 0;
+beforeEach(() => {
+  ms = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => ms);
+  return () => clock.mockRestore();
+});
+
+function listen() {
+  const told: ChildEvent[] = [];
+  const now = (): string => new Date(ms).toISOString();
+  const kit = { now, touch: () => {}, redact: (text: string) => text } as unknown as Kit;
+  const transcript = () => ({ append: () => {} }) as never;
+  const listener = new Listener(kit, (event) => void told.push(event), { transcript, allowEmpty: false });
+  return { listener, told, hear: (...events: AgentEvent[]) => listener.hear(events) };
+}
+
+describe('activity', () => {
+  const progress = (told: ChildEvent[]) => told.flatMap((one) => (one.type === 'child.active' ? [one.progress] : []));
+
+  test('is told at most ten times a second', () => {
+    const { listener, told } = listen();
+    for (; ms < 1_000; ms += 1) listener.active(ms % 2 === 0);
+    // Progress and noise, each at most so often.
+    expect(progress(told).filter((one) => one)).toHaveLength(10);
+    expect(told.length).toBeLessThanOrEqual(20);
+  });
+
+  test('noise on one stream never hides the progress on the other', () => {
+    const { listener, told } = listen();
+    // Every 60 ms a line on stderr, and right behind each tenth a record of progress.
+    for (let line = 0; line < 100; line += 1) {
+      ms = line * 60;
+      listener.active(false);
+      ms += 1;
+      if (line % 10 === 0) listener.active(true);
+    }
+    expect(progress(told).filter((one) => one)).toHaveLength(10);
+  });
+});
+
+describe('tools', () => {
+  const start = (id: string, name: string): AgentEvent => ({ t: 'toolStart', id, name, input: {} });
+  const end = (id: string, name: string): AgentEvent => ({
+    t: 'toolEnd',
+    id,
+    name,
+    ok: true,
+    output: '',
+    truncated: false,
+  });
+  const open = (told: ChildEvent[]) => {
+    const last = told.findLast((one) => one.type === 'child.tool');
+    return last?.type === 'child.tool' ? last.tool && [last.tool.id, Date.parse(last.tool.since)] : undefined;
+  };
+
+  test('the oldest that is open counts, from its own start', () => {
+    const { told, hear } = listen();
+    hear(start('1', 'bash'));
+    ms = 400;
+    hear(start('2', 'bash'));
+    expect(open(told)).toEqual(['1', 0]);
+    ms = 800;
+    hear(end('1', 'bash'));
+    expect(open(told)).toEqual(['2', 400]);
+    hear(end('2', 'bash'));
+    expect(open(told)).toBeNull();
+  });
+
+  test('S030: the end of one that is not open ends nothing', () => {
+    const { told, hear } = listen();
+    hear(start('x', 'X'), end('y', 'Y'));
+    expect(open(told)).toEqual(['x', 0]);
+  });
+
+  test('one that may change something is told as such, once', () => {
+    const { told, hear } = listen();
+    hear(start('1', 'read'), start('2', 'bash'), end('1', 'read'), end('2', 'bash'));
+    expect(told.flatMap((one) => (one.type === 'child.tool' ? [one.mayChange] : []))).toEqual([
+      false,
+      true,
+      false,
+      false,
+    ]);
+  });
+});
