@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ChildEvent } from '../../machines/protocol.ts';
 import type { AgentEvent } from '../../src/agents/index.ts';
+import type { Transcript } from '../../src/record/index.ts';
 import type { Kit } from '../../src/runtime/kit.ts';
 import { Listener } from '../../src/runtime/listener.ts';
 
@@ -13,18 +14,38 @@ beforeEach(() => {
   return () => clock.mockRestore();
 });
 
+const nowhere = { append: () => {} } as unknown as Transcript;
+const kit = {
+  now: () => new Date(ms).toISOString(),
+  touch: () => {},
+  redact: (text: string) => text,
+} as unknown as Kit;
+
 function listen() {
   const told: ChildEvent[] = [];
-  const now = (): string => new Date(ms).toISOString();
-  const kit = { now, touch: () => {}, redact: (text: string) => text } as unknown as Kit;
-  const transcript = () => ({ append: () => {} }) as never;
-  const listener = new Listener(kit, (event) => void told.push(event), { transcript, allowEmpty: false });
+  const listener = new Listener(kit, (event) => void told.push(event), {
+    transcript: () => nowhere,
+    allowEmpty: false,
+  });
   return { listener, told, hear: (...events: AgentEvent[]) => listener.hear(events) };
 }
 
-describe('activity', () => {
-  const progress = (told: ChildEvent[]) => told.flatMap((one) => (one.type === 'child.active' ? [one.progress] : []));
+const progress = (told: ChildEvent[]) => told.flatMap((one) => (one.type === 'child.active' ? [one.progress] : []));
+const start = (id: string, name: string): AgentEvent => ({ t: 'toolStart', id, name, input: {} });
+const end = (id: string, name: string): AgentEvent => ({
+  t: 'toolEnd',
+  id,
+  name,
+  ok: true,
+  output: '',
+  truncated: false,
+});
+const open = (told: ChildEvent[]) => {
+  const last = told.findLast((one) => one.type === 'child.tool');
+  return last?.type === 'child.tool' ? last.tool && [last.tool.id, Date.parse(last.tool.since)] : undefined;
+};
 
+describe('activity', () => {
   test('is told at most ten times a second', () => {
     const { listener, told } = listen();
     for (; ms < 1_000; ms += 1) listener.active(ms % 2 === 0);
@@ -47,20 +68,6 @@ describe('activity', () => {
 });
 
 describe('tools', () => {
-  const start = (id: string, name: string): AgentEvent => ({ t: 'toolStart', id, name, input: {} });
-  const end = (id: string, name: string): AgentEvent => ({
-    t: 'toolEnd',
-    id,
-    name,
-    ok: true,
-    output: '',
-    truncated: false,
-  });
-  const open = (told: ChildEvent[]) => {
-    const last = told.findLast((one) => one.type === 'child.tool');
-    return last?.type === 'child.tool' ? last.tool && [last.tool.id, Date.parse(last.tool.since)] : undefined;
-  };
-
   test('the oldest that is open counts, from its own start', () => {
     const { told, hear } = listen();
     hear(start('1', 'bash'));
