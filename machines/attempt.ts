@@ -4,7 +4,7 @@ import { DRAIN_LIMIT, EXIT_GRACE, REAP_LIMIT, WRAP_UP } from './policy/defaults.
 import { NO_USAGE, causeOfEnd } from './policy/outcome.ts';
 import { port } from './port.ts';
 import { summarize } from './policy/proof.ts';
-import { between } from './policy/time.ts';
+import { between, earlier, later } from './policy/time.ts';
 import type {
   Activity,
   ActivityEvent,
@@ -16,6 +16,7 @@ import type {
   Cause,
   ChildCommand,
   ChildEvent,
+  DeadlineNotice,
   EndEvent,
   Exit,
   Failure,
@@ -54,9 +55,11 @@ export interface AttemptContext extends AttemptInput {
   sideEffects: boolean;
   lastActivityAt: Instant | null;
   lastProgressAt: Instant | null;
+  /** The end that the agent was told of; null before. */
+  wrappingUpFor: Instant | null;
 }
 
-type Event = ChildEvent | EndEvent | ReleasedEvent | ActivityNews;
+type Event = ChildEvent | EndEvent | DeadlineNotice | ReleasedEvent | ActivityNews;
 
 const tell = (command: ChildCommand): ChildCommand => command;
 
@@ -98,6 +101,7 @@ export const attemptMachine = base
       stallEnds: ({ context, event }) =>
         event.type === 'activity.changed' && event.state === 'stalled' && stallCause(context, event.at) !== null,
       ended: ({ context }) => context.cause !== null,
+      untold: ({ context }) => context.wrappingUpFor !== endKnown(context),
       reaped: ({ context }) => context.exit !== null && context.drained,
     },
     delays: {
@@ -166,10 +170,15 @@ export const attemptMachine = base
       }),
       wrapUp: base.enqueueActions(({ context, enqueue }) => {
         enqueue.sendTo('child', tell({ type: 'child.wrap-up', leftMs: wrapUpLeft(context) }));
+        enqueue.assign({ wrappingUpFor: endKnown(context) });
       }),
       passOn: base.enqueueActions(({ context, event, enqueue }) => {
         const heard = activityIn(event, context.tool !== null);
         if (heard !== null) enqueue.sendTo('activity', heard);
+      }),
+      noteDeadline: base.assign(({ event }) => {
+        assertEvent(event, 'deadline.moved');
+        return { deadlineAt: event.deadlineAt, at: event.at };
       }),
       latchBroken: base.assign(({ event }) => {
         assertEvent(event, 'child.broken');
@@ -259,6 +268,7 @@ export const attemptMachine = base
       sideEffects: false,
       lastActivityAt: null,
       lastProgressAt: null,
+      wrappingUpFor: null,
     }),
     entry: 'recordLaunching',
     invoke: {
@@ -282,6 +292,7 @@ export const attemptMachine = base
         { guard: 'strongest', actions: 'latch' },
         { actions: 'recordLate' },
       ],
+      'deadline.moved': { actions: 'noteDeadline' },
       // Nobody watches any more; what was on its way arrives late.
       'limit.reached': { actions: 'recordLate' },
       'activity.changed': { actions: 'passOver' },
@@ -316,10 +327,12 @@ export const attemptMachine = base
           ],
           end: { target: 'terminating', actions: 'latch' },
         },
-        after: { wrapUpTime: { actions: 'wrapUp' } },
         states: {
           running: {
+            after: { wrapUpTime: { guard: 'untold', actions: 'wrapUp' } },
             on: {
+              // From now on.
+              'deadline.moved': { target: 'running', reenter: true, actions: 'noteDeadline' },
               'child.ended': { target: 'finishing', actions: 'noteEnd' },
               'child.broken': { target: '#attempt.terminating', actions: 'latchBroken' },
             },
@@ -401,13 +414,15 @@ function activityIn(event: Event, toolOpen: boolean): ActivityEvent | null {
   return toolOpen ? { type: 'tool.closed', at: event.at } : null;
 }
 
-/** The earliest end that is known, from the start of the process on; null is none. */
-function timeLeft({ limits, deadlineAt, startedAt, at }: AttemptContext): number | null {
-  const from = startedAt ?? at;
-  const byDeadline = deadlineAt === null ? null : between(from, deadlineAt);
-  const { attemptMs } = limits;
-  if (byDeadline === null || attemptMs === null) return byDeadline ?? attemptMs;
-  return Math.min(byDeadline, attemptMs);
+/** The earliest end that is known; null is none. */
+function endKnown({ limits, deadlineAt, startedAt, at }: AttemptContext): Instant | null {
+  return earlier(deadlineAt, limits.attemptMs === null ? null : later(startedAt ?? at, limits.attemptMs));
+}
+
+/** Until then, from the last that was heard; null is for ever. */
+function timeLeft(context: AttemptContext): number | null {
+  const end = endKnown(context);
+  return end === null ? null : Math.max(0, between(context.at, end));
 }
 
 const wrapUpLeft = (context: AttemptContext): number => Math.min(WRAP_UP, (timeLeft(context) ?? 0) / 2);
@@ -415,7 +430,7 @@ const wrapUpLeft = (context: AttemptContext): number => Math.min(WRAP_UP, (timeL
 /** XState has no "never": an attempt without an end is asked to wrap up in 24 days. */
 function wrapUpAfter(context: AttemptContext): number {
   const left = timeLeft(context);
-  return left === null ? 2 ** 31 - 1 : Math.max(0, left - wrapUpLeft(context));
+  return left === null ? 2 ** 31 - 1 : left - wrapUpLeft(context);
 }
 
 function inputOf(context: AttemptContext): AttemptInput {

@@ -295,6 +295,8 @@ export interface AttemptOutput {
 
 /** What step tells attempt, and run tells step: end, for this cause. */
 export type EndEvent = { type: 'end'; cause: Cause };
+/** And: the earliest end that is known has moved. */
+export type DeadlineNotice = { type: 'deadline.moved'; at: Instant; deadlineAt: Instant | null };
 
 /* ------------------------------------------------------------------ termination */
 
@@ -343,9 +345,7 @@ export type Cooling = Record<string, Instant>;
 
 /** What a run tells its steps besides `end`. */
 export type StepNotice =
-  | { type: 'deadline.moved'; at: Instant; deadlineAt: Instant | null }
-  | { type: 'step.extend'; at: Instant; limitMs: number }
-  | { type: 'models.cooling'; cooling: Cooling };
+  DeadlineNotice | { type: 'step.extend'; at: Instant; limitMs: number } | { type: 'models.cooling'; cooling: Cooling };
 
 /** What a step tells its run on the way. */
 export type StepNews =

@@ -30,6 +30,8 @@ export interface RunContext extends RunInput {
   startedAt: Instant;
   endedAt: Instant | null;
   deadlineAt: Instant | null;
+  /** What the deadline was set to when it was set last, in milliseconds. */
+  limitMs: number | null;
   at: Instant;
   /** Not started and not settled, in plan order. */
   waiting: StepId[];
@@ -118,7 +120,7 @@ export const runMachine = base
   .extend({
     guards: {
       strongest: ({ context, event }) => {
-        const cause = causeIn(event, context.limits.timeoutMs);
+        const cause = causeIn(event, context.limitMs);
         return cause !== null && outranks(cause, context.cause);
       },
       nothingLeft: ({ context }) => context.live.length === 0 && context.waiting.length === 0,
@@ -199,7 +201,7 @@ export const runMachine = base
           if (context.live.includes(step)) enqueue.sendTo(stepActor(step), notice);
           return;
         }
-        enqueue.assign({ deadlineAt });
+        enqueue.assign({ deadlineAt, limitMs });
         enqueue.sendTo('deadline', { type: 'deadline.set', limitMs } satisfies DeadlineCommand);
         enqueue({
           type: 'record',
@@ -224,7 +226,7 @@ export const runMachine = base
       /** Listed as late: known, and without consequence. */
       passOver: () => {},
       latch: base.assign(({ context, event }) => {
-        const cause = causeIn(event, context.limits.timeoutMs);
+        const cause = causeIn(event, context.limitMs);
         return cause === null ? {} : { cause, at: cause.at };
       }),
       recordStopping: base.enqueueActions(({ context, enqueue }) => {
@@ -260,7 +262,7 @@ export const runMachine = base
         enqueue({ type: 'answer', params: { id, command, verdict: 'rejected', reason, at: event.at } });
       }),
       recordLate: base.enqueueActions(({ context, event, enqueue }) => {
-        const cause = causeIn(event, context.limits.timeoutMs);
+        const cause = causeIn(event, context.limitMs);
         const won = context.outcome?.cause ?? context.cause;
         if (cause === null || won === null) return;
         enqueue({ type: 'record', params: { type: 'cause.late', at: cause.at, cause, won } });
@@ -289,6 +291,7 @@ export const runMachine = base
       startedAt: '',
       endedAt: null,
       deadlineAt: null,
+      limitMs: input.limits.timeoutMs,
       at: '',
       waiting: input.steps.map((step) => step.id),
       live: [],

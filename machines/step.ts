@@ -11,6 +11,7 @@ import type {
   Cause,
   Cooling,
   DeadlineCommand,
+  DeadlineNotice,
   EndEvent,
   Failure,
   Instant,
@@ -40,6 +41,8 @@ export interface StepContext {
   /** Why each attempt was followed by another, or why not. */
   notes: Record<number, string>;
   limitMs: number | null;
+  /** When it was set. */
+  limitSetAt: Instant;
   /** Of the run. */
   deadlineAt: Instant | null;
   cooling: Cooling;
@@ -55,7 +58,7 @@ const base = setup({
   types: { context: {} as StepContext, input: {} as StepInput, events: {} as Event, output: {} as StepOutput },
   actors: {
     prepare: port<{ type: 'none' }, { step: string; n: number }, PrepareOutput>('prepare'),
-    attempt: port<EndEvent, AttemptInput, AttemptOutput, { type: 'attempt.released' }>('attempt'),
+    attempt: port<EndEvent | DeadlineNotice, AttemptInput, AttemptOutput, { type: 'attempt.released' }>('attempt'),
     deadline: port<DeadlineCommand, { limitMs: number | null }, undefined, { type: 'deadline.reached'; at: Instant }>(
       'deadline',
     ),
@@ -179,9 +182,14 @@ export const stepMachine = base
       extend: base.enqueueActions(({ context, event, enqueue }) => {
         assertEvent(event, 'step.extend');
         const { at, limitMs } = event;
-        enqueue.assign({ limitMs });
+        enqueue.assign({ limitMs, limitSetAt: at });
         enqueue.sendTo('deadline', { type: 'deadline.set', limitMs } satisfies DeadlineCommand);
         enqueue({ type: 'record', params: { type: 'step.extended', at, step: context.plan.id, limitMs } });
+      }),
+      tellDeadline: base.enqueueActions(({ context, event, enqueue }) => {
+        assertEvent(event, ['deadline.moved', 'step.extend']);
+        const notice: DeadlineNotice = { type: 'deadline.moved', at: event.at, deadlineAt: deadlineOf(context) };
+        enqueue.sendTo('attempt', notice);
       }),
       release: base.enqueueActions(({ context, self, enqueue }) => {
         if (self._parent) enqueue.sendTo(self._parent, { type: 'step.released', step: context.plan.id });
@@ -203,6 +211,7 @@ export const stepMachine = base
       delayMs: 0,
       notes: {},
       limitMs: input.plan.timeoutMs,
+      limitSetAt: input.at,
       deadlineAt: input.deadlineAt,
       cooling: { ...input.cooling },
       seed: input.seed,
@@ -252,7 +261,7 @@ export const stepMachine = base
             limits: context.plan.limits,
             leftovers: context.plan.leftovers,
             delivery: context.tries.delivery,
-            deadlineAt: earlier(context.deadlineAt, stepDeadline(context)),
+            deadlineAt: deadlineOf(context),
             at: context.at,
           }),
           onDone: [
@@ -267,6 +276,8 @@ export const stepMachine = base
         on: {
           end: { actions: 'endAttempt' },
           'deadline.reached': { actions: 'endAttempt' },
+          'deadline.moved': { actions: ['noteDeadline', 'tellDeadline'] },
+          'step.extend': { actions: ['extend', 'tellDeadline'] },
           'attempt.released': { actions: 'release' },
         },
       },
@@ -302,8 +313,10 @@ function decisionAfter(context: StepContext, attempt: AttemptOutput): Decision {
 }
 
 /** When the step's own limit is over. */
-const stepDeadline = ({ startedAt, limitMs }: StepContext): Instant | null =>
-  limitMs === null ? null : later(startedAt, limitMs);
+const stepDeadline = ({ limitSetAt, limitMs }: StepContext): Instant | null =>
+  limitMs === null ? null : later(limitSetAt, limitMs);
+/** The earliest end that is known. */
+const deadlineOf = (context: StepContext): Instant | null => earlier(context.deadlineAt, stepDeadline(context));
 
 function verdict(context: StepContext): { outcome: StepOutcome; cause: Cause; failure: Failure | null } {
   const last = context.attempts.at(-1);

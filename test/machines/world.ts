@@ -1,6 +1,9 @@
 import { type AnyActorRef, createActor, fromCallback } from 'xstate';
 import {
   type Answer,
+  type AttemptInput,
+  type ChildCommand,
+  type DeadlineCommand,
   type JournalBody,
   type JournalRecord,
   activityMachine,
@@ -26,16 +29,27 @@ export class World {
   #ms = Date.parse(AT);
   #searches = 1;
 
-  constructor(input = RUN_INPUT) {
+  /** What the child ports were told, in order: `a wrap-up 500`. */
+  readonly told: string[] = [];
+
+  /** `deadlines`: limits are over when the clock says so; else only a move ends them. */
+  constructor(input = RUN_INPUT, { deadlines = false } = {}) {
     const inert = fromCallback(() => {});
+    const deadline = fill((deadlines ? this.#deadline() : inert) as never) as never;
+    const child = fromCallback<ChildCommand, AttemptInput>(({ receive, input: { step } }) => {
+      receive((command) => {
+        const left = command.type === 'child.wrap-up' ? ` ${command.leftMs}` : '';
+        this.told.push(`${step} ${command.type.replace('child.', '')}${left}`);
+      });
+    });
     const record = (_: unknown, body: JournalBody): void => this.journal(body);
     const termination = terminationMachine.provide({ actors: { tree: fill(inert as never) } });
     const attempt = attemptMachine.provide({
-      actors: { child: fill(inert as never), termination: fill(termination), activity: fill(activityMachine) },
+      actors: { child: fill(child as never), termination: fill(termination), activity: fill(activityMachine) },
       actions: { record },
     });
     const step = stepMachine.provide({
-      actors: { prepare: fill(inert as never), attempt: fill(attempt), deadline: fill(inert as never) },
+      actors: { prepare: fill(inert as never), attempt: fill(attempt), deadline },
       actions: { record },
     });
     const line = fill(inert as never) as never;
@@ -45,16 +59,30 @@ export class World {
       actions: { record },
     });
     const machine = runMachine.provide({
-      actors: { step: fill(step), deadline: fill(inert as never), finalize: fill(finalize) },
+      actors: { step: fill(step), deadline, finalize: fill(finalize) },
       actions: { record, answer: (_: unknown, answer: Answer) => void this.answers.push(answer) },
     });
     this.run = createActor(machine, { input, clock: this.clock }).start();
   }
 
+  /** As the real one, on the clock of this world. */
+  #deadline() {
+    return fromCallback<DeadlineCommand, { limitMs: number | null }>(({ sendBack, receive, input }) => {
+      let timer = 0;
+      const arm = (limitMs: number): void => {
+        this.clock.clearTimeout(timer);
+        timer = this.clock.setTimeout(() => sendBack({ type: 'deadline.reached', at: this.at() }), limitMs);
+      };
+      if (input.limitMs !== null) arm(input.limitMs);
+      receive(({ limitMs }) => arm(limitMs));
+      return () => this.clock.clearTimeout(timer);
+    });
+  }
+
   /** A later instant each time it is asked. */
   at(): string {
     this.#ms += 1;
-    return new Date(this.#ms).toISOString();
+    return new Date(this.#ms + this.clock.now()).toISOString();
   }
 
   journal(body: JournalBody): void {
