@@ -1,5 +1,7 @@
 /** A timer later than this met a loop that was blocked, or a process that was frozen. */
 const LATE_MS = 1_000;
+/** The system's timers take no more: a longer one would be over at once. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 interface Timer {
   timeout: NodeJS.Timeout | null;
@@ -14,12 +16,17 @@ export const patient = {
   setTimeout(run: () => void, ms: number): Timer {
     const due = performance.now() + ms;
     const timer: Timer = { timeout: null, turn: null };
-    timer.timeout = setTimeout(() => {
+    const fire = (): void => {
       timer.timeout = null;
       if (performance.now() - due < LATE_MS) run();
       // Two turns: one reads the pipes, the next has dealt with what was in them.
       else timer.turn = setImmediate(() => (timer.turn = setImmediate(run)));
-    }, ms);
+    };
+    const wait = (): void => {
+      const left = due - performance.now();
+      timer.timeout = left > LONGEST_MS ? setTimeout(wait, LONGEST_MS) : setTimeout(fire, left);
+    };
+    wait();
     return timer;
   },
   clearTimeout(timer: unknown): void {

@@ -50,7 +50,7 @@ function running({ runMs = null, step = {} }: Limits = {}) {
     to('attempt', { type: 'child.started', at: now(), pid: 42, startTime: 1 });
   };
   const to = (actor: 'step' | 'attempt', event: object): void =>
-    actorAt(run, actor === 'step' ? ['step:a'] : ['step:a', 'attempt'])?.send(event as never);
+    actorAt(run, actor === 'step' ? ['step:a'] : ['step:a', 'attempt'])?.send(event);
   start();
   return {
     world,
@@ -204,11 +204,14 @@ describe('the limit of a step', () => {
 
 describe('what a child is told', () => {
   test('the earliest end that is known: of the run, of the step', () => {
-    const deadlines = (limits: Limits) => running(limits).attemptInput()?.['deadlineAt'];
-    expect(deadlines({})).toBeNull();
-    expect(deadlines({ runMs: 5_000 })).toBe(later(AT, 5_000));
-    expect(deadlines({ runMs: 5_000, step: { timeoutMs: 3_000 } })).toBe(later(AT, 3_000));
-    expect(deadlines({ runMs: 5_000, step: { timeoutMs: 9_000 } })).toBe(later(AT, 5_000));
+    const limits: Limits[] = [
+      {},
+      { runMs: 5_000 },
+      { runMs: 5_000, step: { timeoutMs: 3_000 } },
+      { runMs: 5_000, step: { timeoutMs: 9_000 } },
+    ];
+    const told = limits.map((one) => running(one).attemptInput()?.['deadlineAt']);
+    expect(told).toEqual([null, later(AT, 5_000), later(AT, 3_000), later(AT, 5_000)]);
   });
 
   test('a moved deadline holds for the attempts to come', () => {
