@@ -138,6 +138,13 @@ export const attemptMachine = base
         const { step, n: attempt } = context;
         enqueue({ type: 'record', params: { type: 'cause.late', at: cause.at, step, attempt, cause, won } });
       }),
+      /** What was latched gives way to something stronger, and stays on record. */
+      recordOvertaken: base.enqueueActions(({ context, event, enqueue }) => {
+        const won = causeIn(event);
+        const { step, n: attempt, cause } = context;
+        if (won === null || cause === null) return;
+        enqueue({ type: 'record', params: { type: 'cause.late', at: won.at, step, attempt, cause, won } });
+      }),
       keepProof: base.enqueueActions(({ context, enqueue }) => {
         const { step, n } = context;
         const proof = proofOf(context);
@@ -289,7 +296,7 @@ export const attemptMachine = base
       'child.broken': { actions: 'passOver' },
       end: [
         { guard: 'committed', actions: 'recordLate' },
-        { guard: 'strongest', actions: 'latch' },
+        { guard: 'strongest', actions: ['recordOvertaken', 'latch'] },
         { actions: 'recordLate' },
       ],
       'deadline.moved': { actions: 'noteDeadline' },

@@ -267,6 +267,13 @@ export const runMachine = base
         if (cause === null || won === null) return;
         enqueue({ type: 'record', params: { type: 'cause.late', at: cause.at, cause, won } });
       }),
+      /** What was latched gives way to something stronger, and stays on record. */
+      recordOvertaken: base.enqueueActions(({ context, event, enqueue }) => {
+        const won = causeIn(event, context.limitMs);
+        const { cause } = context;
+        if (won === null || cause === null) return;
+        enqueue({ type: 'record', params: { type: 'cause.late', at: won.at, cause, won } });
+      }),
       decide: base.assign(({ context }) => ({
         outcome: outcomeOfRun(context.cause, context.settled, context.at),
       })),
@@ -354,16 +361,16 @@ export const runMachine = base
               'run.command': [
                 {
                   guard: 'strongest',
-                  actions: ['acceptCommand', 'latch', 'recordStopping', 'endSteps', 'answerApplied'],
+                  actions: ['acceptCommand', 'recordOvertaken', 'latch', 'recordStopping', 'endSteps', 'answerApplied'],
                 },
                 { actions: ['acceptCommand', 'answerApplied'] },
               ],
               'run.end': [
-                { guard: 'strongest', actions: ['latch', 'recordStopping', 'endSteps'] },
+                { guard: 'strongest', actions: ['recordOvertaken', 'latch', 'recordStopping', 'endSteps'] },
                 { actions: 'recordLate' },
               ],
               'deadline.reached': [
-                { guard: 'strongest', actions: ['latch', 'recordStopping', 'endSteps'] },
+                { guard: 'strongest', actions: ['recordOvertaken', 'latch', 'recordStopping', 'endSteps'] },
                 { actions: 'recordLate' },
               ],
             },
