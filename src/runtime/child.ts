@@ -154,7 +154,7 @@ class Writer {
       }),
       drained: guard((how) => {
         if (this.#closed) return;
-        this.#entry.pipesHeld ||= how !== 'closed';
+        this.#entry.pipesHeld = how !== 'closed';
         this.#act(this.#session.exited({ ...this.#exit, stderrTail: this.#stderr.tail() }));
         this.#kit.outputs.set(this.#input.step, this.#output());
         this.#tell({ type: 'child.drained', at: this.#kit.now(), how, end: this.#listener.end() });

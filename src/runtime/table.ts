@@ -28,7 +28,7 @@ export interface Entry {
   emptied: boolean;
   /** Who was found by the last look. */
   members: Member[];
-  /** Somebody may hold its pipes: they had not closed after the exit, or something was killed. */
+  /** Somebody may hold its pipes: they have not been seen to close. */
   pipesHeld: boolean;
   /** The attempt has its proof. */
   verdict: Verdict | null;
@@ -63,7 +63,7 @@ export class ProcessTable {
       exited: false,
       emptied: false,
       members: [],
-      pipesHeld: false,
+      pipesHeld: true,
       verdict: null,
     };
     this.#entries.set(key(step, n), entry);
@@ -156,7 +156,6 @@ export function signalEntry(entry: Entry, signal: NodeJS.Signals): SignalResult 
   if (!hostPlatform().groups) return endByPid(target.pgid, signal);
   // Whose parents are about to be gone is known by them for the last time.
   note(target);
-  if (signal === 'SIGKILL') entry.pipesHeld = true;
   return signalTree(target, signal, { members, emptied });
 }
 
