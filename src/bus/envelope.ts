@@ -1,4 +1,3 @@
-import { ulid } from 'ulid';
 import type { Command, Instant } from '../../machines/protocol.ts';
 import type { CommandEnvelope } from './bus.ts';
 
@@ -8,9 +7,4 @@ import type { CommandEnvelope } from './bus.ts';
  */
 export function commandEnvelope(run: string, command: Command, at: Instant, cause?: string): CommandEnvelope {
   return { v: 1, id: command.id, run, type: 'command', at, ...(cause === undefined ? {} : { cause }), body: command };
-}
-
-/** An id for a command made here. */
-export function newId(): string {
-  return ulid();
 }

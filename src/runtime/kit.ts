@@ -3,9 +3,9 @@ import type { Registry } from '../agents/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
 import type { Sweeper } from '../process/index.ts';
 import type { Journal, Redactor, RunDir } from '../record/index.ts';
-import type { ProofFiles } from './keep.ts';
 import type { Outputs } from './outputs.ts';
 import type { PreparedSteps } from './prepared.ts';
+import type { ProofFiles } from './proof-files.ts';
 import type { ProcessTable } from './table.ts';
 
 /** What the ports of one run share. One object a run, handed down: there are no globals. */

@@ -29,11 +29,12 @@ import { concludeCrash } from './crash.ts';
 import type { EndedStep, Ending } from './ending.ts';
 import { describeError } from './describe.ts';
 import { limitUnder } from './inherited.ts';
-import { ProofFiles, keepProof } from './keep.ts';
+import { keepProof } from './keep.ts';
 import { type Kit, now } from './kit.ts';
 import type { Closing } from './lines.ts';
 import { Outputs } from './outputs.ts';
 import { type Projector, createProjector } from './projector.ts';
+import { ProofFiles } from './proof-files.ts';
 import { ProcessTable } from './table.ts';
 import { type Machines, realMachines, wire } from './wire.ts';
 
