@@ -56,6 +56,8 @@ export const activityMachine = base
       stallTime: ({ context }) => stallAfter(context),
     },
     actions: {
+      /** Listed as noise: known, and without consequence. */
+      passOver: () => {},
       noteProgress: base.assign(({ event }) => ({ progressAt: event.at })),
       noteTool: base.assign(({ event }) => {
         assertEvent(event, 'tool.opened');
@@ -103,6 +105,7 @@ export const activityMachine = base
       tool: null,
       openForMs: 0,
     }),
+    on: { heard: { actions: 'passOver' } },
     states: {
       total: {
         initial: 'within',

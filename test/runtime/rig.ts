@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import type { RunOutput } from '../../machines/index.ts';
-import type { Answer, JournalRecord } from '../../machines/protocol.ts';
+import type { Answer, JournalRecord, Proof } from '../../machines/protocol.ts';
 import type { AgentSettings } from '../../src/agents/index.ts';
 import type { PlanInput } from '../../src/plan/index.ts';
 import { claimOwner, type RunDir } from '../../src/record/index.ts';
@@ -107,6 +108,10 @@ export function definition(settings: AgentSettings): Omit<AgentSettings, 'name'>
   const { name, ...rest } = settings;
   return name === '' ? settings : rest;
 }
+
+/** What the whole proof of an attempt says; kept in a file of its own. */
+export const proofOf = (rig: Rig, step = 'a', n = 1): Proof =>
+  JSON.parse(readFileSync(rig.dir.attempt(step, n).proof, 'utf8')) as Proof;
 
 /** A command step that goes on until somebody ends it. */
 export const sleeper = (id: string, needs: string[] = []) => ({ id, needs, run: ['sleep', '600'] });

@@ -75,7 +75,7 @@ describe('ends by itself', () => {
       agents: { fake: definition(agents.settings('fake', 'plain')) },
       steps: [
         { id: 'command', needs: [], run: ['true'] },
-        { id: 'agent', needs: [], agent: 'fake', task: 'say nothing' },
+        { id: 'agent', needs: [], agent: 'fake', task: 'say nothing', retry: 'none' },
       ],
     });
     await (await agents.next()).exit(0);

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { type JournalRecord, type Status, fold, project, stable } from '../../machines/index.ts';
 import { type RunDir, readJournal } from '../../src/record/index.ts';
@@ -54,10 +54,12 @@ export interface TruthOptions {
   inspector?: Inspector;
   /** Attempts that are not proven gone: the run stays listed. */
   unproven?: boolean;
+  /** Processes that stay, because the plan lets them. */
+  kept?: readonly number[];
 }
 
 /** What holds at the end of every run, however it went. Returns the record for more questions. */
-export function expectTruth({ dir, runtime, inspector, unproven = false }: TruthOptions): OnDisk {
+export function expectTruth({ dir, runtime, inspector, unproven = false, kept = [] }: TruthOptions): OnDisk {
   const record = readRecord(dir);
   const { records, status, result } = record;
   expectOneState(records, status, runtime);
@@ -65,7 +67,7 @@ export function expectTruth({ dir, runtime, inspector, unproven = false }: Truth
   expectWholeJournal(records);
   expectModes(dir.path);
   expect(existsSync(dir.activeMarker), 'listed as active').toBe(unproven);
-  expectNobodyLeft(records);
+  expectNobodyLeft(records, kept);
   if (inspector !== undefined) {
     expect({ deadLetters: inspector.deadLetters, unhandled: inspector.unhandled }).toEqual({
       deadLetters: [],
@@ -97,16 +99,19 @@ function expectWholeJournal(records: JournalRecord[]): void {
 
 function expectModes(path: string): void {
   const wrong = [path, ...readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))]
+    // What a child declares there is its own, within a folder of ours.
+    .filter((name) => basename(dirname(name)) !== 'survivors')
     .map((name) => ({ name, stat: statSync(name) }))
     .filter(({ stat }) => (stat.mode & 0o777) !== (stat.isDirectory() ? 0o700 : 0o600))
     .map(({ name, stat }) => `${(stat.mode & 0o777).toString(8)} ${name}`);
   expect(wrong, 'modes').toEqual([]);
 }
 
-/** Nobody carries a token of the run any more. Zombies carry none. */
-export function expectNobodyLeft(records: readonly JournalRecord[]): void {
+/** Nobody carries a token of the run any more, but for those who are kept. Zombies carry none. */
+export function expectNobodyLeft(records: readonly JournalRecord[], kept: readonly number[] = []): void {
   const tokens = records.flatMap((one) => (one.type === 'attempt.launching' ? [one.token] : []));
-  expect(carriersOf(tokens), 'processes with a token of the run').toEqual([]);
+  const left = carriersOf(tokens).filter((one) => !kept.includes(Number.parseInt(one, 10)));
+  expect(left, 'processes with a token of the run').toEqual([]);
 }
 
 function carriersOf(tokens: readonly string[]): string[] {

@@ -119,6 +119,10 @@ function answer(name: string, command: Record<string, unknown>): void {
     case 'prompt':
       prompt(id, String(command['message']));
       return;
+    case 'steer':
+      voice.answer(name, id, {});
+      tell({ t: 'steer', text: String(command['message']) });
+      return;
     case 'abort':
       if (ignored.has('abort')) return;
       voice.abort();

@@ -60,6 +60,8 @@ export interface FakeChild {
   signals(): SeenSignal[];
   /** Commands that came on stdin (`rpc`), by type, oldest first. Complete once `closed`. */
   commands(): string[];
+  /** Messages for the running work that came on stdin (`rpc`), oldest first. It does nothing about them. */
+  steered(): string[];
   /** Resolves with the task, now or when it comes. In plain mode that is all of stdin, at its end. */
   tasked(): Promise<string>;
   /** The control connection has closed: it has ended, or is about to. Never rejects. */
@@ -77,7 +79,7 @@ export interface Handle {
 
 /** Resolves when the agent has said who it is. */
 export function meetChild(socket: Socket, patienceMs: number, met: (handle: Handle) => void): void {
-  const seen: Seen = { signals: [], commands: [], task: null, tasked: () => {} };
+  const seen: Seen = { signals: [], commands: [], steered: [], task: null, tasked: () => {} };
   const tasked = new Promise<string>((resolve) => (seen.tasked = resolve));
   const control = createControl(socket, patienceMs, (news) => {
     if (news.t === 'hello') met(createHandle(news, control, seen, tasked, patienceMs));
@@ -88,6 +90,7 @@ export function meetChild(socket: Socket, patienceMs: number, met: (handle: Hand
 interface Seen {
   signals: SeenSignal[];
   commands: string[];
+  steered: string[];
   task: string | null;
   tasked(task: string): void;
 }
@@ -100,6 +103,9 @@ function note(seen: Seen, news: Exclude<News, { t: 'hello' }>): void {
       return;
     case 'command':
       seen.commands.push(news.name);
+      return;
+    case 'steer':
+      seen.steered.push(news.text);
       return;
     case 'signal':
       seen.signals.push(news.name);
@@ -130,6 +136,7 @@ function createHandle(
     ...ending(control, self, patienceMs),
     signals: () => [...seen.signals],
     commands: () => [...seen.commands],
+    steered: () => [...seen.steered],
     tasked: () => inTime(Promise.race([tasked, endedUntasked(control)]), patienceMs, 'to be given its task'),
     closed: control.closed,
   };

@@ -54,6 +54,8 @@ export type Notice =
   | { t: 'task'; text: string }
   /** A command of the two-way mode arrived on stdin. */
   | { t: 'command'; name: string }
+  /** A message for the running work arrived on stdin. */
+  | { t: 'steer'; text: string }
   | { t: 'signal'; name: SeenSignal }
   | { t: 'done'; id: number; pids: number[] }
   | { t: 'failed'; id: number; message: string };
