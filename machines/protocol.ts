@@ -349,7 +349,7 @@ export type StepNotice =
 
 /** What a step tells its run on the way. */
 export type StepNews =
-  { type: 'step.released'; step: StepId } | { type: 'model.failed'; model: string; until: Instant };
+  { type: 'step.released'; step: StepId } | { type: 'model.failed'; step: StepId; model: string; until: Instant };
 
 /** What an attempt's activity tells it. */
 export type ActivityNews =

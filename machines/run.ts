@@ -187,10 +187,13 @@ export const runMachine = base
       }),
       coolModel: base.enqueueActions(({ context, event, enqueue }) => {
         assertEvent(event, 'model.failed');
-        const cooling = { ...context.cooling, [event.model]: event.until };
+        const { step, model, until } = event;
+        const cooling = { ...context.cooling, [model]: until };
         enqueue.assign({ cooling });
         const notice: StepNotice = { type: 'models.cooling', cooling };
-        for (const id of context.live) enqueue.sendTo(stepActor(id), notice);
+        // The step it failed has moved on by itself, or has settled.
+        const others = context.live.filter((id) => id !== step);
+        for (const id of others) enqueue.sendTo(stepActor(id), notice);
       }),
       /** A new deadline, of the run or of one step; what is over already is over at once. */
       extend: base.enqueueActions(({ context, event, enqueue }) => {

@@ -168,7 +168,7 @@ export const stepMachine = base
         const kind = classOf(attempt, plan.retry.rules, ranMs(attempt));
         if (kind !== 'model' && kind !== 'next-model') return;
         const until = later(attempt.at, retryAfterMs(attempt) ?? COOL_DOWN);
-        enqueue.sendTo(self._parent, { type: 'model.failed', model, until });
+        enqueue.sendTo(self._parent, { type: 'model.failed', step: plan.id, model, until });
       }),
       noteBackedOff: base.assign(({ context }) => ({ at: later(context.at, context.delayMs) })),
       noteDeadline: base.assign(({ event }) => {

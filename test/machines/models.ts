@@ -333,7 +333,7 @@ function runVariants(type: string, { context }: AnyMachineSnapshot): EventObject
       { type, at: AT, step: 'a', deadlineAt: AT, limitMs: 1_000 } as never,
     ],
     'clock.jumped': [{ type, at: AT, byMs: 5_000 } as never],
-    'model.failed': [{ type, model: 'm/1', until: AT } as never],
+    'model.failed': [{ type, step: 'a', model: 'm/1', until: AT } as never],
     'step.released': (context.live as string[]).map((step) => ({ type, step }) as EventObject),
     'xstate.done.actor.finalize': [done('finalize', { recorded: true }), done('finalize', { recorded: false })],
   })(type);
