@@ -5,8 +5,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fold, stable } from '../../machines/index.ts';
 import type { JournalRecord, Status } from '../../machines/protocol.ts';
 import { type PlanInput, type Run, start } from '../../src/index.ts';
+import { attempt, openCli, until } from '../support/cli.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { PI_CLI, type PiHome, makePiHome } from '../support/pi-home.ts';
+import { runs } from '../support/truth.ts';
 
 /** The real pi, driven by plans against a scripted model: no key, no network. */
 const SCENARIOS = {
@@ -125,6 +127,53 @@ test('stopped while a tool sleeps: pi is asked first, and its tool, a session of
   expect(step?.attempts[0]?.proof).toMatchObject({ verdict: 'gone', level: 'searched', survivors: 0 });
   expectTruth(run);
 });
+
+test('a time limit while a tool sleeps: the step has failed for it, and the tool is gone', async () => {
+  const run = await startPi([{ id: 'ask', task: 'Sleep.', model: 'fake/long', timeout: '24h' }]);
+  for await (const status of run.watch()) if (status.steps[0]?.tool?.name === 'bash') break;
+  const tool = await sleepingTool(run.status().steps[0]?.pid ?? 0);
+  // The limit is reached when the tool is known to sleep, however long pi took to get there.
+  expect(run.extend('200ms', { step: 'ask' })).toEqual({ type: 'extended' });
+  const { outcome } = await run.ended();
+  expect(outcome).toMatchObject({ state: 'failed', cause: { type: 'step-limit' } });
+  const [step] = (await run.result()).steps;
+  expect(step).toMatchObject({ state: 'failed', cause: { type: 'step-limit' } });
+  expect(step?.attempts[0]?.proof).toMatchObject({ verdict: 'gone', level: 'searched', survivors: 0 });
+  expect(runs(tool)).toBe(false);
+  expectTruth(run);
+});
+
+test('Ctrl-C on the attached command line while a tool sleeps: exit code 130, and the tool is gone', async () => {
+  await using cli = openCli();
+  const plan = { version: 1, cwd: home.work, steps: [{ id: 'ask', agent: 'pi', task: 'Sleep.', model: 'fake/long' }] };
+  cli.file('plan.json', JSON.stringify(plan));
+  const { child, ended } = cli.start(['run', 'plan.json', '--id', 'c'], {
+    env: { ...home.env, COXSWAIN_AGENT_PI: PI_CLI, COXSWAIN_HOME: cli.root },
+  });
+  await until(() => attempt(() => cli.status('c').steps[0]?.tool?.name) === 'bash', 'the tool has begun');
+  const tool = await sleepingTool(cli.status('c').steps[0]?.pid ?? 0);
+  child.kill('SIGINT');
+  expect(await ended).toMatchObject({ code: 130, signal: null });
+  expect(cli.status('c')).toMatchObject({
+    state: 'stopped',
+    cause: { type: 'runner-signal', signal: 'SIGINT' },
+    steps: [{ state: 'stopped', proof: { verdict: 'gone', level: 'searched', survivors: 0 } }],
+  });
+  expect(runs(tool)).toBe(false);
+});
+
+const commandOf = (pid: number): string => attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1')) ?? '';
+
+/** The tool below pi, once it sleeps: a session of its own, so that pi's group does not tell of it. */
+const sleepingTool = (pid: number): Promise<number> =>
+  until(() => {
+    const children = attempt(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')) ?? '';
+    return children
+      .split(' ')
+      .filter(Boolean)
+      .map(Number)
+      .find((child) => commandOf(child).startsWith('sleep\0'));
+  }, 'the tool sleeps');
 
 test('the task is in the plan and the raw streams, and nowhere else in any run directory', () => {
   const kept = /^(?:plan\.json|attempts\/[^/]+\/\d+\/stdout\.jsonl)$/;
