@@ -313,7 +313,7 @@ function ladderFor(context: AttemptContext): StopRung[] {
 }
 
 function conclude(context: AttemptContext): AttemptOutput {
-  const end: AgentEnd = context.end ?? { type: 'failure', failure: noEnd(context) };
+  const end = endOf(context);
   const cause: Cause =
     context.unstarted === null
       ? (context.cause ?? causeOfEnd(end, context.exit?.at ?? context.at))
@@ -331,6 +331,18 @@ function conclude(context: AttemptContext): AttemptOutput {
     proof: proofOf(context),
     at: context.at,
   };
+}
+
+/**
+ * The agent's verdict, held against its exit: whoever says that the work is done and then ends with another exit code
+ * than 0, without having been asked by us, did not do it. A signal after a clean end is not its own doing.
+ */
+function endOf(context: AttemptContext): AgentEnd {
+  const { end, exit, forcedExit } = context;
+  if (end === null) return { type: 'failure', failure: noEnd(context) };
+  if (end.type === 'failure' || forcedExit || exit === null || exit.code === null || exit.code === 0) return end;
+  const message = `it said that the work was done, and then ended with exit code ${exit.code}`;
+  return { type: 'failure', failure: { code: 'exit-code', message, detail: { exitCode: exit.code } } };
 }
 
 function failureFor(context: AttemptContext, cause: Cause, end: AgentEnd): Failure | null {

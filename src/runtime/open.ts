@@ -1,5 +1,13 @@
 import type { InspectionEvent } from 'xstate';
-import type { Answer, Command, JournalBody, JournalRecord, Owner, RejectReason, Status } from '../../machines/protocol.ts';
+import type {
+  Answer,
+  Command,
+  JournalBody,
+  JournalRecord,
+  Owner,
+  RejectReason,
+  Status,
+} from '../../machines/protocol.ts';
 import { type Bus, type Delivery, commandEnvelope, createLocalBus } from '../bus/index.ts';
 import { type Inbox, openInbox } from '../inbox/index.ts';
 import type { ResolvedPlan } from '../plan/index.ts';

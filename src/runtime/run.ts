@@ -50,6 +50,9 @@ export interface RuntimeOptions {
 
 type RunActor = ActorRefFrom<ReturnType<typeof wire>>;
 
+/** Of the reason somebody gives for a command. */
+const MOST_REASON_CHARS = 300;
+
 /** How long the machines may take to end a run after a fault outside them, before they are passed over. */
 const ORDERLY_END_MS = 20_000;
 
@@ -125,8 +128,14 @@ export class Runtime {
   /** Hands a command to the run. False: its machines are gone, and nobody will answer. */
   command(command: Command): boolean {
     if (this.#crashed !== null || this.#actor.getSnapshot().status !== 'active') return false;
-    this.#actor.send({ type: 'run.command', at: now(), command });
+    this.#actor.send({ type: 'run.command', at: now(), command: this.#fitForRecord(command) });
     return true;
+  }
+
+  /** The reason is somebody's text and goes on record: without secrets, and not at any length. */
+  #fitForRecord(command: Command): Command {
+    if (command.reason === undefined) return command;
+    return { ...command, reason: this.kit.redact(command.reason).slice(0, MOST_REASON_CHARS) };
   }
 
   /** Ends the run for a cause from outside the machines: a signal to the runner, a fault in it. */

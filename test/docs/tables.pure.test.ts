@@ -220,8 +220,6 @@ test('library: every error code', () => {
     'runner-start': true,
     'run-missing': true,
     'run-ambiguous': true,
-    'run-corrupt': true,
-    'run-newer': true,
   });
   expect(namesIn(section(page('docs/library.md'), 'Errors'))).toEqual(codes);
 });
