@@ -21,8 +21,11 @@ export interface SearchOptions {
 }
 
 const SLICE_MS = 5;
-/** A search that has not settled by then is given up: blind. */
-const PATIENCE_MS = 1_000;
+/**
+ * A search that has not settled by then is given up: blind. On a machine where processes come and go all the time most rounds
+ * do not settle; with four shells that start programs without a pause one search in 30 needed more than a second. The slot is free meanwhile.
+ */
+const PATIENCE_MS = 5_000;
 const LONGEST_PAUSE_MS = 20;
 
 /** For a start time: never ours, whatever comes. Kernel threads, and processes of which nothing runs any more. */
