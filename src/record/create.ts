@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -63,7 +64,8 @@ export function makeDir(path: string): void {
 export function createAttemptDir(dir: RunDir, step: StepId, n: number): { type: 'ok'; paths: AttemptPaths } | Trouble {
   const paths = dir.attempt(step, n);
   try {
-    makeDir(paths.path);
+    // Looking costs a tenth of making again what is there.
+    if (!existsSync(paths.path)) makeDir(paths.path);
     return { type: 'ok', paths };
   } catch (error) {
     return troubleOf(error);
