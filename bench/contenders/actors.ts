@@ -21,7 +21,6 @@ import { Listener } from '../../src/runtime/listener.ts';
 import { Outputs } from '../../src/runtime/outputs.ts';
 import { prepare } from '../../src/runtime/prepare.ts';
 import { ownerOfThisProcess } from '../../src/runtime/run.ts';
-import { ProofFiles } from '../../src/runtime/keep.ts';
 import { ProcessTable } from '../../src/runtime/table.ts';
 import { tree } from '../../src/runtime/tree.ts';
 import { type Contender, PROGRAM } from './contender.ts';
@@ -67,7 +66,6 @@ function kitOf(plan: ResolvedPlan, folder: string, env: Record<string, string>):
     sweeper,
     prepared: new Map(),
     outputs: new Outputs(),
-    proofs: new ProofFiles(),
     now,
     record: () => undefined,
     keepProof: ({ step, n, proof }) => table.close(step, n, proof.verdict),

@@ -3,7 +3,6 @@ import type { Registry } from '../agents/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
 import type { Sweeper } from '../process/index.ts';
 import type { Journal, Redactor, RunDir } from '../record/index.ts';
-import type { ProofFiles } from './keep.ts';
 import type { Outputs } from './outputs.ts';
 import type { PreparedSteps } from './prepared.ts';
 import type { ProcessTable } from './table.ts';
@@ -23,7 +22,6 @@ export interface Kit {
   readonly sweeper: Sweeper;
   readonly prepared: PreparedSteps;
   readonly outputs: Outputs;
-  readonly proofs: ProofFiles;
   now(): Instant;
   /** Journals an event; the status follows. Never throws. */
   record(body: JournalBody): void;

@@ -18,7 +18,7 @@ import {
 import { concludeCrash } from './crash.ts';
 import type { EndedStep, Ending } from './ending.ts';
 import { describeError } from './describe.ts';
-import { ProofFiles, keepProof } from './keep.ts';
+import { keepProof } from './keep.ts';
 import { type Kit, now } from './kit.ts';
 import type { Closing } from './lines.ts';
 import { Outputs } from './outputs.ts';
@@ -222,7 +222,6 @@ export class Runtime {
       sweeper,
       prepared: new Map(),
       outputs: new Outputs(),
-      proofs: new ProofFiles(),
       now,
       record: unlessCrashed((body) => this.#record(body)),
       keepProof: unlessCrashed((kept) => keepProof(this.kit, kept)),
