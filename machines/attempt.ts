@@ -475,11 +475,24 @@ function conclude(context: AttemptContext): AttemptOutput {
   };
 }
 
-/** The agent's own verdict, unless what it left behind makes its attempt a failure. */
+/**
+ * The agent's verdict, held against its exit and against what it left behind. Whoever says that the work is done and then
+ * ends with another exit code than 0, without having been asked by us, did not do it. A signal after a clean end is not
+ * its own doing.
+ */
 function endOf(context: AttemptContext): AgentEnd {
-  const { end, proof, leftovers } = context;
+  const { end, exit, forcedExit } = context;
   if (end === null) return { type: 'failure', failure: noEnd(context) };
-  if (leftovers !== 'fail' || end.type === 'failure' || proof === null || proof.leftovers.length === 0) return end;
+  if (end.type === 'failure') return end;
+  if (!forcedExit && exit !== null && exit.code !== null && exit.code !== 0) {
+    const message = `it said that the work was done, and then ended with exit code ${exit.code}`;
+    return { type: 'failure', failure: { code: 'exit-code', message, detail: { exitCode: exit.code } } };
+  }
+  return leftBehind(context) ?? end;
+}
+
+function leftBehind({ proof, leftovers }: AttemptContext): AgentEnd | null {
+  if (leftovers !== 'fail' || proof === null || proof.leftovers.length === 0) return null;
   const who = proof.leftovers.map(({ pid, command }) => `${pid} (${command})`).join(', ');
   return {
     type: 'failure',

@@ -92,7 +92,7 @@ export interface StopRung {
  * `at` is when the cause arose.
  */
 export type Cause =
-  | { type: 'stop'; at: Instant; source: string; command?: string }
+  | { type: 'stop'; at: Instant; source: string; command?: string; reason?: string }
   | { type: 'runner-signal'; at: Instant; signal: string }
   | { type: 'runner-crashed'; at: Instant; message: string }
   | { type: 'run-deadline'; at: Instant; limitMs: number }

@@ -87,8 +87,8 @@ function causeIn(event: Event, limitMs: number | null): Cause | null {
     case 'deadline.reached':
       return { type: 'run-deadline', at: event.at, limitMs: limitMs ?? 0 };
     case 'run.command': {
-      const { id, source } = event.command;
-      return { type: 'stop', at: event.at, source, command: id };
+      const { id, source, reason } = event.command;
+      return { type: 'stop', at: event.at, source, command: id, ...(reason === undefined ? {} : { reason }) };
     }
     case 'run.begin':
     case 'record.degraded':

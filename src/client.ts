@@ -21,7 +21,7 @@ export { wait, type WaitOptions, type Waited } from './client/wait.ts';
 export { describeNotFound, follow, type FollowOptions } from './client/follow.ts';
 export { send, stop, type Answer, type SendOptions, type StopOptions } from './client/send.ts';
 export { describeCause, describeProof } from './record/report.ts';
-export { parseDuration, type Duration } from './plan/duration.ts';
+export { parseTime } from './client/time.ts';
 export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';
 export type { Receipt, RunDir, RunProof, RunResult, StepResult } from './record/light.ts';
 export type { Outgoing } from './inbox/light.ts';

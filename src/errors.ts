@@ -7,9 +7,7 @@ export type ErrorCode =
   | 'record-failed'
   | 'runner-start'
   | 'run-missing'
-  | 'run-ambiguous'
-  | 'run-corrupt'
-  | 'run-newer';
+  | 'run-ambiguous';
 
 /**
  * An expected failure of the library, with a `code` for programs and a `message` for people: what happened, where,

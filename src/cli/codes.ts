@@ -26,8 +26,6 @@ const CODES: Record<ErrorCode, number> = {
   'record-failed': EXIT.failed,
   'runner-start': EXIT.failed,
   'run-missing': EXIT.missing,
-  'run-corrupt': EXIT.unreadable,
-  'run-newer': EXIT.unreadable,
 };
 
 export function exitCodeForError(code: ErrorCode): number {

@@ -1,4 +1,4 @@
-import { type NotFound, type Unreadable, describeNotFound, parseDuration } from '../client.ts';
+import { type NotFound, type Unreadable, describeNotFound, parseTime } from '../client.ts';
 import { EXIT } from './codes.ts';
 import { type Io, fail } from './io.ts';
 
@@ -32,9 +32,9 @@ export function rootFlag({ root }: PlaceOptions, quote: (word: string) => string
 export type Time = { type: 'ok'; ms: number | undefined } | { type: 'bad'; message: string };
 
 /** The value of an option such as `--timeout`. */
-export function timeOf(option: string, value: string | undefined): Time {
+export async function timeOf(option: string, value: string | undefined): Promise<Time> {
   if (value === undefined) return { type: 'ok', ms: undefined };
-  const parsed = parseDuration(value);
+  const parsed = await parseTime(value);
   return parsed.type === 'ok'
     ? parsed
     : { type: 'bad', message: `${option} must be a time like 90s or 30m; ${parsed.reason}` };

@@ -2,8 +2,10 @@
 import { EXIT, exitCodeForError } from './codes.ts';
 import { type Io, fail, processIo } from './io.ts';
 import { parse } from './program.ts';
+import { surviveHangUp } from './terminal.ts';
 import { isCoxswainError } from '../client.ts';
 
+surviveHangUp();
 const io = processIo();
 const code = await main(process.argv.slice(2), io);
 await Promise.all([io.out.flush(), io.err.flush()]);

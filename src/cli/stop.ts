@@ -18,7 +18,7 @@ export interface StopOptions extends PlaceOptions {
 const VERDICT_MS = 10_000;
 
 export async function stop(run: string, options: StopOptions, io: Io): Promise<number> {
-  const time = timeOf('--timeout', options.timeout);
+  const time = await timeOf('--timeout', options.timeout);
   if (time.type === 'bad') return fail(io, EXIT.usage, time.message);
   const place = { root: options.root, env: io.env };
   const { reason } = options;

@@ -11,7 +11,7 @@ export interface WaitVerbOptions extends PlaceOptions {
 }
 
 export async function wait(run: string, options: WaitVerbOptions, io: Io): Promise<number> {
-  const time = timeOf('--timeout', options.timeout);
+  const time = await timeOf('--timeout', options.timeout);
   if (time.type === 'bad') return fail(io, EXIT.usage, time.message);
   const interrupted = new AbortController();
   const onInterrupt = (): void => interrupted.abort();

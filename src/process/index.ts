@@ -16,7 +16,7 @@ export type { ChildHandlers, Started } from './handlers.ts';
 export { endTreeByPid } from './tree-kill.ts';
 export { groupState, signalGroup, signalMember, type GroupState } from './groups.ts';
 export { bootId, identify, isSame, startTimeOf, type Identity } from './identity/index.ts';
-export { note, type Kin } from './kin.ts';
+export { createKin, note, type Kin } from './kin.ts';
 export { launch, type Child, type Clock, type LaunchSpec } from './launch.ts';
 export { createLineSplitter, type LineHandlers, type LineSplitter, type LineSplitterOptions } from './lines.ts';
 export { hostPlatform, type Platform } from './platform.ts';

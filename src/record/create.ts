@@ -10,7 +10,6 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Owner, StepId } from '../../machines/protocol.ts';
 import { checkRunId } from './names.ts';
@@ -63,22 +62,25 @@ export function makeDir(path: string): void {
 export function createAttemptDir(dir: RunDir, step: StepId, n: number): { type: 'ok'; paths: AttemptPaths } | Trouble {
   const paths = dir.attempt(step, n);
   try {
-    makeDir(paths.path);
+    makeWithParent(paths.path);
     return { type: 'ok', paths };
   } catch (error) {
     return troubleOf(error);
   }
 }
 
-/**
- * Makes the folder of an attempt ahead of time, off the thread of the event loop: it may take as long as a process.
- * Promises nothing; `createAttemptDir` finds it made, or tells what is wrong.
- */
-export async function createAttemptDirAhead(dir: RunDir, step: StepId, n: number): Promise<void> {
+/** For a folder in one that may have to be made as well. `recursive` would begin at the wrong end, and fail first. */
+function makeWithParent(path: string): void {
+  makeOne(dirname(path));
+  makeOne(path);
+}
+
+function makeOne(path: string): void {
   try {
-    await mkdir(dir.attempt(step, n).path, { recursive: true, mode: 0o700 });
+    mkdirSync(path, { mode: 0o700 });
   } catch {
-    // Said by createAttemptDir, to somebody who can act on it.
+    // It is there, or more than this is missing, or this says why it cannot be made.
+    makeDir(path);
   }
 }
 

@@ -5,7 +5,6 @@ export {
   addActive,
   claimOwner,
   createAttemptDir,
-  createAttemptDirAhead,
   createRunDir,
   makeDir,
   removeActive,

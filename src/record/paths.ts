@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import type { StepId } from '../../machines/protocol.ts';
 import { safeId } from '../ids.ts';
 
@@ -100,12 +100,14 @@ function controlPaths(path: string): ControlPaths {
 }
 
 function attemptPaths(path: string): AttemptPaths {
+  // Asked for at each step, and joined already.
+  const file = (name: string): string => `${path}${sep}${name}`;
   return {
     path,
-    launch: join(path, 'launch.json'),
-    stdout: join(path, 'stdout.jsonl'),
-    stderr: join(path, 'stderr.log'),
-    transcript: join(path, 'transcript.jsonl'),
-    proof: join(path, 'proof.json'),
+    launch: file('launch.json'),
+    stdout: file('stdout.jsonl'),
+    stderr: file('stderr.log'),
+    transcript: file('transcript.jsonl'),
+    proof: file('proof.json'),
   };
 }

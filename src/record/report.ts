@@ -111,7 +111,7 @@ function files(): string {
 export function describeCause(cause: Cause): string {
   switch (cause.type) {
     case 'stop':
-      return `stopped by ${inline(cause.source)}`;
+      return `stopped by ${inline(cause.source)}${cause.reason === undefined ? '' : `: ${inline(cause.reason)}`}`;
     case 'runner-signal':
       return `the runner got ${cause.signal}`;
     case 'runner-crashed':

@@ -5,7 +5,6 @@ import type { Sweeper } from '../process/index.ts';
 import type { Journal, Redactor, RunDir } from '../record/index.ts';
 import type { Outputs } from './outputs.ts';
 import type { PreparedSteps } from './prepared.ts';
-import type { ProofFiles } from './proof-files.ts';
 import type { ProcessTable } from './table.ts';
 
 /** What the ports of one run share. One object a run, handed down: there are no globals. */
@@ -23,7 +22,6 @@ export interface Kit {
   readonly sweeper: Sweeper;
   readonly prepared: PreparedSteps;
   readonly outputs: Outputs;
-  readonly proofs: ProofFiles;
   now(): Instant;
   /** Journals an event; the status follows. Never throws. */
   record(body: JournalBody): void;

@@ -42,7 +42,6 @@ export function lines(kit: Kit, closing: Closing) {
   return {
     trees: line(async (outcome) => {
       await kit.table.endAll();
-      await kit.proofs.settled();
       const proof = proofOf(kit, closing.ending(outcome).steps(), closing.epoch, kit.now());
       must(await writeDurable(kit.dir.proof, proof));
     }),

@@ -12,12 +12,14 @@ export type Said =
 
 const EMPTY: Said = { type: 'final', text: '', stop: 'stop', truncated: false };
 
+type ListenerKit = Pick<Kit, 'now' | 'touch' | 'redact'>;
+
 /**
  * Turns what an agent says into what its attempt has to know, and writes the transcript beside it. Keeps the last
  * word (`said`), which is the attempt's output once everything has been read.
  */
 export class Listener {
-  readonly #kit: Kit;
+  readonly #kit: ListenerKit;
   readonly #tell: (event: ChildEvent) => void;
   readonly #transcript: () => Transcript;
   readonly #allowEmpty: boolean;
@@ -27,7 +29,7 @@ export class Listener {
   #tools = new Map<string, OpenTool>();
 
   constructor(
-    kit: Kit,
+    kit: ListenerKit,
     tell: (event: ChildEvent) => void,
     { transcript, allowEmpty }: { transcript: () => Transcript; allowEmpty: boolean },
   ) {

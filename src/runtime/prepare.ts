@@ -2,7 +2,6 @@ import { fromPromise } from 'xstate';
 import type { Failure, PrepareOutput } from '../../machines/protocol.ts';
 import { type RenderedStep, type ResolvedStep, type Scope, renderStep } from '../plan/index.ts';
 import { newToken } from '../process/index.ts';
-import { createAttemptDirAhead } from '../record/index.ts';
 import { containerFor } from './contain.ts';
 import type { Kit } from './kit.ts';
 import { scopeFor } from './scope.ts';
@@ -17,9 +16,8 @@ export const prepare = (kit: Kit) =>
     }
     const texts = fillIn(kit, step);
     if (texts.type === 'failed') return refused(kit, texts.failure);
-    await createAttemptDirAhead(kit.dir, input.step, input.n);
     const token = newToken();
-    const contained = await containerFor(step, `coxswain-${token}`);
+    const contained = await containerFor(step, token);
     if (contained.type === 'refused') return refused(kit, contained.failure);
     const { container } = contained;
     const { agent } = found;

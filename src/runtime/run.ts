@@ -34,7 +34,6 @@ import { type Kit, now } from './kit.ts';
 import type { Closing } from './lines.ts';
 import { Outputs } from './outputs.ts';
 import { type Projector, createProjector } from './projector.ts';
-import { ProofFiles } from './proof-files.ts';
 import { ProcessTable } from './table.ts';
 import { type Machines, realMachines, wire } from './wire.ts';
 
@@ -61,6 +60,9 @@ export interface RuntimeOptions {
 }
 
 type RunActor = ActorRefFrom<ReturnType<typeof wire>>;
+
+/** Of the reason somebody gives for a command. */
+const MOST_REASON_CHARS = 300;
 
 /** How long the machines may take to end a run after a fault outside them, before they are passed over. */
 const ORDERLY_END_MS = 20_000;
@@ -140,8 +142,14 @@ export class Runtime {
   /** Hands a command to the run. False: its machines are gone, and nobody will answer. */
   command(command: Command): boolean {
     if (this.#crashed !== null || this.#actor.getSnapshot().status !== 'active') return false;
-    this.#actor.send({ type: 'run.command', at: now(), command });
+    this.#actor.send({ type: 'run.command', at: now(), command: this.#fitForRecord(command) });
     return true;
+  }
+
+  /** The reason is somebody's text and goes on record: without secrets, and not at any length. */
+  #fitForRecord(command: Command): Command {
+    if (command.reason === undefined) return command;
+    return { ...command, reason: this.kit.redact(command.reason).slice(0, MOST_REASON_CHARS) };
   }
 
   /** Ends the run for a cause from outside the machines: a signal to the runner, a fault in it. */
@@ -246,7 +254,6 @@ export class Runtime {
       sweeper,
       prepared: new Map(),
       outputs: new Outputs(),
-      proofs: new ProofFiles(),
       now,
       record: unlessCrashed((body) => this.#record(body)),
       keepProof: unlessCrashed((kept) => keepProof(this.kit, kept)),
@@ -306,7 +313,18 @@ function inputOf({ plan, dir, epoch, owner, env }: RuntimeOptions): RunInput {
   };
 }
 
-function stepPlanOf({ id, agent, model, needs, timeoutMs, limits, retry, leftovers, proof }: ResolvedStep): StepPlan {
+/** What the machines have to know of a step. */
+export function stepPlanOf({
+  id,
+  agent,
+  model,
+  needs,
+  timeoutMs,
+  limits,
+  retry,
+  leftovers,
+  proof,
+}: ResolvedStep): StepPlan {
   return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers, proof };
 }
 

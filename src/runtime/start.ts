@@ -74,8 +74,8 @@ export interface Run extends AsyncDisposable {
 }
 
 /**
- * Starts a plan in this process and resolves when its first steps are under way. Adds no process-level handlers,
- * prints nothing.
+ * Starts a plan in this process. Resolves when the run exists and its first steps are being prepared; their processes
+ * come after that. Adds no process-level handlers, prints nothing.
  *
  * @throws CoxswainError `plan-invalid`, `root-refused`, `bad-id`, `run-exists`, `record-failed`. Nothing was started then.
  */

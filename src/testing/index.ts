@@ -5,3 +5,5 @@
 export { StepClock } from './step-clock.ts';
 export { TransitionCoverage, actorAt, edgePaths } from './paths.ts';
 export type { Path, PathModel } from './paths.ts';
+export { FAKE_USAGE, startFakeAgents } from './fake-agent/index.ts';
+export type { FakeAgents, FakeAgentsOptions, FakeChild, FakeMode } from './fake-agent/index.ts';

@@ -18,7 +18,7 @@ test('every example plan is a plan', () => {
   }
 });
 
-test('the example of commands runs', async () => {
+test.concurrent('the example of commands runs', async () => {
   await using cli = openCli();
   const { code, stdout } = await cli.run(['run', '--json', join(EXAMPLES, 'build-and-check.yaml')]);
   expect(code).toBe(0);
@@ -41,7 +41,7 @@ test('the example of the library runs', async () => {
   expect(said).toEqual([['name: completed'], ['greet: completed'], ['completed', { text: 'hello world' }]]);
 });
 
-test('the demo needs no key and no network, and tells where everything is', async () => {
+test.concurrent('the demo needs no key and no network, and tells where everything is', async () => {
   await using cli = openCli();
   const { code, stdout, stderr, ms } = await cli.run(['demo'], { env: { PATH: '/usr/bin:/bin' } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type FakeChild, startFakeAgents } from '../../src/testing/fake-agent/index.ts';
-import { attempt, openCli, until } from '../support/cli.ts';
+import { MAIN, attempt, openCli, until } from '../support/cli.ts';
 
 describe('a signal to an attached run ends it in good order', () => {
   test.concurrent.each([
@@ -54,6 +56,25 @@ describe('a signal to the runner of a detached run', () => {
     expect(cli.status(run.id)).toMatchObject({ state: 'stopped', cause: { type: 'runner-signal', signal } });
     await agent.gone();
   });
+});
+
+const script = '/usr/bin/script';
+
+test.concurrent('S012: the terminal of an attached run is closed', { skip: !existsSync(script) }, async () => {
+  await using cli = openCli();
+  await using agents = await startFakeAgents();
+  const words = [process.execPath, MAIN, 'run', '--id', 't', '--', ...agents.argv()]
+    .map((word) => `"${word}"`)
+    .join(' ');
+  // A shell that tells its job of the hang-up, as those of people do, and lives on to tell the exit code.
+  const line = `trap 'kill -HUP $job' HUP; ${words} & job=$!; wait $job; wait $job; echo $? > code`;
+  const terminal = cli.launch([script, '-qec', line, '/dev/null'], { env: { SHELL: '/bin/sh' } });
+  const agent = await agents.next({ when: 'started' });
+  terminal.child.kill('SIGKILL');
+  await until(() => attempt(() => readFileSync(join(cli.cwd, 'code'), 'utf8')) === '129\n', 'it ends with code 129');
+  expect(cli.status('t')).toMatchObject({ state: 'stopped', cause: { type: 'runner-signal', signal: 'SIGHUP' } });
+  await agent.gone();
+  await terminal.ended;
 });
 
 function isThere({ pid }: FakeChild): boolean {

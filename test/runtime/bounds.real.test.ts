@@ -53,6 +53,8 @@ describe('S096: nothing grows with what has ended', () => {
       }
     });
     const { outcome } = await rig.ended;
+    const failed = rig.runtime.status().steps.filter((step) => step.state !== 'completed');
+    expect(failed).toEqual([]);
     expect(outcome.state).toBe('completed');
     expectTruth(rig);
     // Beside the slots there are steps that are still looking for what is left, and the run's own two.

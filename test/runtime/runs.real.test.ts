@@ -107,6 +107,26 @@ describe('ends by itself', () => {
     expect(agent.commands()).not.toContain('abort');
   });
 
+  test('an agent that says it is done and then ends with another exit code than 0 has failed', async () => {
+    const agents = await fakeAgents();
+    const rig = startRun({
+      version: 1,
+      agents: { fake: definition(agents.settings()) },
+      steps: [{ id: 'a', agent: 'fake', task: 'work' }],
+    });
+    const agent = await agents.next();
+    await agent.ignore('stdin-close');
+    await agent.finish({ text: 'the answer' });
+    await agent.exit(7);
+    await rig.ended;
+    const { result } = expectTruth(rig);
+    expect(result.steps[0]).toMatchObject({
+      state: 'failed',
+      error: { code: 'exit-code', detail: { exitCode: 7 } },
+      attempts: [{ exit: 7, forcedExit: false }],
+    });
+  });
+
   test('S028: a grandchild that holds the pipes delays the step by the drain only, and is ended', async () => {
     const rig = startRun({ version: 1, steps: [{ id: 'a', run: ['bash', '-c', 'sleep 600 & echo done; exit 0'] }] });
     await rig.ended;

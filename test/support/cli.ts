@@ -41,6 +41,8 @@ export interface Cli extends AsyncDisposable {
   readonly root: string;
   readonly cwd: string;
   readonly env: Record<string, string>;
+  /** Starts any program with its arguments. */
+  launch(argv: readonly string[], options?: CallOptions): Started;
   start(args: readonly string[], options?: CallOptions): Started;
   run(args: readonly string[], options?: CallOptions): Promise<Ended>;
   /** Runs a script with node. */
@@ -90,6 +92,7 @@ export function openCli(): Cli {
     root,
     cwd,
     env,
+    launch,
     start,
     run,
     node: (script, options) => launch([process.execPath, script], options).ended,

@@ -8,7 +8,6 @@ import { type PlanInput, type ResolvedPlan, resolvePlan } from '../../src/plan/i
 import { type Sweeper, createSweeper, newToken } from '../../src/process/index.ts';
 import { type RunDir, addActive, createRedactor, createRunDir, openJournal } from '../../src/record/index.ts';
 import { keepProof } from '../../src/runtime/keep.ts';
-import { ProofFiles } from '../../src/runtime/proof-files.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
 import { Outputs } from '../../src/runtime/outputs.ts';
 import { ProcessTable } from '../../src/runtime/table.ts';
@@ -76,7 +75,6 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     sweeper: sweeper(real),
     prepared: new Map(),
     outputs: new Outputs(),
-    proofs: new ProofFiles(),
     now,
     record: (body: JournalBody) => void journal.append(body),
     keepProof: (kept) => keepProof(kit, kept),
@@ -108,7 +106,6 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     },
     async dispose() {
       const left = await table.endAll();
-      await kit.proofs.settled();
       journal.close();
       run.remove();
       if (left.length > 0)

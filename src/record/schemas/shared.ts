@@ -66,7 +66,7 @@ const limited = { at: instant, limitMs: z.number() };
 const commanded = { at: instant, source: z.string(), command: z.string().exactOptional() };
 
 export const causeSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('stop'), ...commanded }),
+  z.object({ type: z.literal('stop'), ...commanded, reason: z.string().exactOptional() }),
   z.object({ type: z.literal('runner-signal'), at: instant, signal: z.string() }),
   z.object({ type: z.literal('runner-crashed'), at: instant, message: z.string() }),
   z.object({ type: z.literal('run-deadline'), ...limited }),
