@@ -88,7 +88,7 @@ export function readResult(dir: RunDir): Reading<RunResult> {
 /** The proof of one attempt. */
 export function readProof(path: string): Reading<Proof & { v: 1 }> {
   return readRecord(path, (json) =>
-    faultIn(json, { verdict: 'string', level: 'string', members: 'array', at: 'string' }),
+    faultIn(json, { verdict: 'string', level: 'string', members: 'array', kept: 'array', at: 'string' }),
   );
 }
 

@@ -106,5 +106,7 @@ export interface LaunchRecord {
   exit: 'own' | 'asked';
   /** What is known of the task's text; null for a command step. */
   task: { chars: number; sha256: string } | null;
+  /** What it was started in, so that a later process can look there; null when in nothing. `path`: of a control group. */
+  container: { kind: 'cgroup' | 'pidns'; path: string | null } | null;
   at: Instant;
 }

@@ -113,7 +113,7 @@ class Writer {
 
   start(): void {
     const { adapter } = this.#prepared.agent;
-    const spec = adapter.launch(this.#request);
+    const spec = { ...adapter.launch(this.#request), contain: this.#prepared.container };
     this.#files = (spec.files ?? []).map(({ path }) => path);
     if (this.#prepared.step.survivors === 'declared') makeDir(survivorsDir(this.#kit, this.#input));
     const recorded = recordLaunch(this.#kit, this.#paths, this.#input, this.#request, spec);
@@ -121,7 +121,7 @@ class Writer {
       this.#tell(unwritable(this.#kit, recorded.message));
       return;
     }
-    this.#entry.child = launch({ ...spec, contain: this.#prepared.container }, this.#handlers());
+    this.#entry.child = launch(spec, this.#handlers());
   }
 
   #handlers(): ChildHandlers {

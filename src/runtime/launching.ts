@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { AttemptInput } from '../../machines/protocol.ts';
 import { earlier, later } from '../../machines/policy/time.ts';
 import type { Launch, LaunchRequest } from '../agents/index.ts';
-import { TOKEN_ENV, tokenValue } from '../process/index.ts';
+import { type Container, TOKEN_ENV, tokenValue } from '../process/index.ts';
 import { type AttemptPaths, type LaunchRecord, type Written, digest, troubleOf } from '../record/index.ts';
 import { DEADLINE_ENV, inheritedDeadline } from './inherited.ts';
 import type { Kit } from './kit.ts';
@@ -68,8 +68,9 @@ export function recordLaunch(
   paths: AttemptPaths,
   input: AttemptInput,
   request: LaunchRequest,
-  launch: Launch,
+  launch: Launch & { contain: Container | null },
 ): Written {
+  const { contain } = launch;
   const record: LaunchRecord = {
     v: 1,
     step: input.step,
@@ -83,6 +84,7 @@ export function recordLaunch(
     stdin: launch.stdin.type,
     exit: launch.exit,
     task: request.task === null ? null : digest(request.task),
+    container: contain === null ? null : { kind: contain.kind, path: contain.path },
     at: input.at,
   };
   try {

@@ -74,5 +74,6 @@ export const launchSchema = z.object({
   stdin: z.enum(['none', 'text', 'protocol']),
   exit: z.enum(['own', 'asked']),
   task: z.object({ chars: whole, sha256 }).nullable(),
+  container: z.object({ kind: z.enum(['cgroup', 'pidns']), path: z.string().nullable() }).nullable(),
   at: instant,
 }) satisfies z.ZodType<LaunchRecord>;
