@@ -7,6 +7,13 @@ export { startDetached, type DetachedRun } from './runtime/detach.ts';
 export { PlanInvalidError, resolveSource, type PlanSource, type SourceOptions } from './runtime/source.ts';
 export { superviseProcess } from './runtime/supervise.ts';
 export { exitCodeOf } from './runtime/exit.ts';
+export {
+  lookAgain,
+  type AttemptAgain,
+  type LookAgainOptions,
+  type LookedAgain,
+  type SeenAgain,
+} from './runtime/look-again.ts';
 export { listAgents } from './runtime/list-agents.ts';
 export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';
 

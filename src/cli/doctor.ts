@@ -5,11 +5,14 @@ import { agentRow } from './agents.ts';
 import { EXIT } from './codes.ts';
 import { diagramFiles, diagramsFolder } from './diagrams.ts';
 import type { PlaceOptions } from './finding.ts';
-import { type Io, printJson } from './io.ts';
+import { type Io, fail, printJson } from './io.ts';
 import { packageVersion } from './version.ts';
 import { count, table } from './words.ts';
 
 export interface DoctorOptions extends PlaceOptions {
+  /** Looks at this run instead. */
+  run?: string;
+  end?: boolean;
   json?: boolean;
 }
 
@@ -23,6 +26,8 @@ export interface Check {
 }
 
 export async function doctor(options: DoctorOptions, io: Io): Promise<number> {
+  if (options.run !== undefined) return (await import('./look-again.ts')).lookAgain(options.run, options, io);
+  if (options.end === true) return fail(io, EXIT.usage, '--end needs --run <run>: whose processes are to be ended?');
   const agents = await listAgents({ env: io.env, versions: true });
   const checks = [node(), processes(), stateRoot(options, io), diagrams()];
   const usable = agents.filter(({ problem, name }) => problem === null && name !== 'command');

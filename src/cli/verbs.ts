@@ -107,7 +107,9 @@ function addOthers(program: Command, { io, done }: Verbs): void {
     .option('--json', 'as JSON')
     .action(async (options: DiagramsOptions) => done(await (await import('./diagrams.ts')).diagrams(options, io)));
   place(program.command('doctor'))
-    .description('whether everything here is as it should be')
+    .description('whether everything here is as it should be; or what a run has left')
+    .option('--run <run>', 'look again for everything that this run has started')
+    .option('--end', 'with --run: end whoever is still there')
     .option('--json', 'as JSON')
     .action(async (options: DoctorOptions) => done(await (await import('./doctor.ts')).doctor(options, io)));
   place(program.command('demo'))
