@@ -32,6 +32,10 @@ export const child = (kit: Kit) =>
     if (prepared === undefined) throw new Error(`step ${input.step} was not prepared`);
     // The texts are needed once.
     kit.prepared.delete(input.step);
+    if (kit.table.isShut) {
+      receive(() => {});
+      return undefined;
+    }
     let over = false;
     const tell = (event: ChildEvent): void => {
       if (!over) sendBack(event);

@@ -201,6 +201,7 @@ export class Runtime {
   }
 
   async #concludeCrash(error: unknown): Promise<void> {
+    this.kit.table.shut();
     this.kit.table.killNow();
     await this.projector.pause();
     this.#actor.stop();

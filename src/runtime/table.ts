@@ -47,6 +47,7 @@ export class ProcessTable {
   readonly #entries = new Map<string, Entry>();
   readonly #sweeper: Sweeper;
   #launches = 0;
+  #shut = false;
 
   constructor(sweeper: Sweeper) {
     this.#sweeper = sweeper;
@@ -73,6 +74,15 @@ export class ProcessTable {
   /** Processes that were started. */
   get launches(): number {
     return this.#launches;
+  }
+
+  /** From now on nobody is to be launched: the machines have crashed, and what is below them goes on all the same. */
+  shut(): void {
+    this.#shut = true;
+  }
+
+  get isShut(): boolean {
+    return this.#shut;
   }
 
   started(entry: Entry, target: TreeTarget): void {
@@ -113,8 +123,16 @@ export class ProcessTable {
    * The last resort: ends everything that was launched, without machines. Resolves with who is not proven gone.
    */
   async endAll(): Promise<Entry[]> {
+    await this.#arrivals();
     await Promise.all(this.watched().map((entry) => this.#end(entry)));
     return this.watched();
+  }
+
+  /** Who was launched into a container is known when it is inside. */
+  async #arrivals(): Promise<void> {
+    const giveUpAt = performance.now() + LAST_RESORT_MS;
+    const onTheWay = (): boolean => [...this.#entries.values()].some(isOnTheWay);
+    while (onTheWay() && performance.now() < giveUpAt) await pause(2);
   }
 
   async #end(entry: Entry): Promise<void> {
@@ -144,6 +162,8 @@ export class ProcessTable {
 }
 
 const key = (step: StepId, n: number): string => `${step}/${n}`;
+
+const isOnTheWay = ({ child, target }: Entry): boolean => target === null && child !== null && child.pid !== null;
 
 function kill(entry: Entry): void {
   signalEntry(entry, 'SIGKILL');

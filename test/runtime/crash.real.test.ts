@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { assign } from 'xstate';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { RunOutput } from '../../machines/index.ts';
@@ -9,6 +10,7 @@ import { type JournalFiles, createStatusFile, openJournal, writeText } from '../
 import { journalFiles } from '../../src/record/journal.ts';
 import { type Machines, realMachines } from '../../src/runtime/wire.ts';
 import { type OnDisk, expectNobodyLeft, expectTruth, runs } from '../support/truth.ts';
+import { deferred } from '../support/kit.ts';
 import { type Rig, sleeper, startRun } from './rig.ts';
 
 /**
@@ -337,6 +339,37 @@ test('the run directory is removed while it runs: children are ended, and the ru
   await rig.ended;
   expectNobodyLeft(rig.records);
   expect(pids.filter(runs)).toEqual([]);
+});
+
+test('a step that was being prepared when the machines crashed starts nothing any more', async () => {
+  const [asked, gate, prepared] = [deferred(), deferred(), deferred()];
+  const rig = startRun(PLAN, {
+    machines: withBug('run', 'latch'),
+    before: ({ kit }) => {
+      const resolve = kit.registry.resolve.bind(kit.registry);
+      const set = kit.prepared.set.bind(kit.prepared);
+      const slowly: Registry['resolve'] = async (...args) => {
+        asked.resolve();
+        await gate.promise;
+        return resolve(...args);
+      };
+      const noticed: typeof set = (...args) => {
+        prepared.resolve();
+        return set(...args);
+      };
+      Object.assign(kit.registry, { resolve: slowly });
+      Object.assign(kit.prepared, { set: noticed });
+    },
+  });
+  await asked.promise;
+  rig.stop();
+  expectCrashed(rig, await rig.ended);
+  gate.resolve();
+  // What is below the machines that have crashed goes on: it comes as far as the launch, and not further.
+  await prepared.promise;
+  await turn();
+  await turn();
+  expect(rig.runtime.kit.table.launches).toBe(0);
 });
 
 test('what makes the record of a crash fails too: children are ended, and the run ends unrecorded', async () => {
