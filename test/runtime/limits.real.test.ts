@@ -316,16 +316,23 @@ test('an agent is told that its time runs out, while it works, and can come to a
 
 /* ------------------------------------------------------------------ a runner that stands still */
 
-test('a runner that is frozen for three seconds does not take its healthy child for stalled', async () => {
+test('a runner that is frozen for three seconds does not take its healthy children for stalled', async () => {
   await using cli = openCli();
   const ticks = join(cli.cwd, 'ticks');
   const count = (): number => (existsSync(ticks) ? readFileSync(ticks, 'utf8').split('\n').length : 0);
   const run = sh('i=0; while [ $i -lt 34 ]; do i=$((i+1)); echo $i; echo $i >> ticks; sleep 0.1; done');
-  const limits = { stall: { after: '1s', action: 'stop' }, firstOutput: '2s', attempt: '60s' };
-  cli.file('plan.json', JSON.stringify({ version: 1, steps: [{ id: 'a', run, limits }] }));
+  const limits = { stall: { after: '1s', action: 'stop' } };
+  // Its first byte comes in time, while nobody can read it.
+  const first = sh('until [ -e frozen ]; do sleep 0.02; done; echo in time; until [ -e thawed ]; do sleep 0.02; done');
+  const steps = [
+    { id: 'busy', needs: [], run, limits },
+    { id: 'first', needs: [], run: first, limits: { firstOutput: '2s' } },
+  ];
+  cli.file('plan.json', JSON.stringify({ version: 1, steps }));
   const { id, pid } = await cli.detach(['plan.json']);
   await until(() => count() > 2, 'the child works');
   process.kill(pid, 'SIGSTOP');
+  cli.file('frozen', '');
   const frozenAt = count();
   try {
     // Thirty of its ticks are three seconds and more.
@@ -333,6 +340,11 @@ test('a runner that is frozen for three seconds does not take its healthy child 
   } finally {
     process.kill(pid, 'SIGCONT');
   }
-  expect((await cli.run(['wait', id])).code).toBe(0);
-  expect(cli.status(id)).toMatchObject({ state: 'completed', steps: [{ state: 'completed', attempt: 1 }] });
+  await until(() => cli.status(id).steps[0]?.state === 'completed', 'the busy one has ended');
+  cli.file('thawed', '');
+  await until(() => cli.status(id).endedAt, 'the run has ended');
+  expect(cli.status(id).steps.map((one) => [one.state, one.cause?.type])).toEqual([
+    ['completed', 'completed'],
+    ['completed', 'completed'],
+  ]);
 });
