@@ -72,7 +72,7 @@ const real = (watched: Partial<AttemptLimits>): PathModel => ({
       case 'child.model':
         return works && model === null && end === null;
       case 'limit.reached':
-      case 'xstate.after.wrapUpTime.attempt.working':
+      case 'xstate.after.wrapUpTime.attempt.working.running':
         return works && limits.attemptMs !== null;
       case 'activity.changed':
         return works && limits.stall !== null;
@@ -151,6 +151,7 @@ function cause(event: EventObject, { actor, clock, deliveries, ...world }: World
     case 'child.unstarted':
     case 'termination.released':
       return null;
+    case 'deadline.moved':
     case 'end':
       return whenItStands(() => actor.send(event));
     case 'child.active':
@@ -182,7 +183,7 @@ function cause(event: EventObject, { actor, clock, deliveries, ...world }: World
     case 'xstate.after.exitGrace.attempt.working.finishing':
       clock.advance(EXIT_GRACE);
       return null;
-    case 'xstate.after.wrapUpTime.attempt.working':
+    case 'xstate.after.wrapUpTime.attempt.working.running':
       return whenItStands(() => clock.advance(ATTEMPT_MS / 2));
     case 'limit.reached':
       return whenItStands(() => clock.advance(ATTEMPT_MS));

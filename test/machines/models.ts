@@ -95,6 +95,7 @@ export const attemptModel: PathModel = {
     'child.unstarted': [
       { type: 'child.unstarted', at: AT, failure: { code: 'command-missing', message: 'no' } } as never,
     ],
+    'deadline.moved': [{ type: 'deadline.moved', at: AT, deadlineAt: null } as never],
     'child.active': [{ type: 'child.active', at: AT, progress: true } as never],
     'child.tool': [
       { type: 'child.tool', at: AT, tool: { id: '1', name: 'bash', since: AT }, mayChange: true } as never,
