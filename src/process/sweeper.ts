@@ -44,9 +44,14 @@ export interface Sweeper {
   readonly totals: { readonly searches: number; readonly busyMs: number };
 }
 
-/** Searches that follow each other take at most a fifth of the time, and begin at least this far apart. */
-const REST_FACTOR = 4;
+/** Searches take at most this share of the time, and begin at least so far apart. */
+const SHARE = 0.2;
 const REST_MS = 10;
+/**
+ * What a quiet time earns: so much may be spent in advance. A tree that is ended is looked at three times in a row, and whoever
+ * waits for that need not wait for the rests too.
+ */
+const MOST_CREDIT_MS = 40;
 
 /** Processes that are just ending may keep a container occupied, and be nobody. */
 const SETTLE_MS = 1_000;
@@ -67,14 +72,21 @@ export function createSweeper(options: SweeperOptions): Sweeper {
   const totals = { searches: 0, busyMs: 0 };
   let waiting: Request[] = [];
   let busy = false;
-  let notBefore = Number.NEGATIVE_INFINITY;
+  let ended = Number.NEGATIVE_INFINITY;
+  let credit = MOST_CREDIT_MS;
+  let credited = now();
   let serial = 0;
   const asked = new WeakMap<Container, number>();
 
   const arm = (): void => {
     if (busy || waiting.length === 0) return;
     busy = true;
-    schedule(() => void sweep(), Math.max(0, notBefore - now()));
+    earn();
+    schedule(() => void sweep(), Math.max(0, ended + REST_MS - now(), -credit / SHARE));
+  };
+  const earn = (): void => {
+    credit = Math.min(MOST_CREDIT_MS, credit + (now() - credited) * SHARE);
+    credited = now();
   };
   const sweep = async (): Promise<void> => {
     const requests = waiting;
@@ -83,7 +95,9 @@ export function createSweeper(options: SweeperOptions): Sweeper {
     totals.searches += 1;
     const number = (serial += 1);
     const findings = await seek(search, requests, platform, (ms) => (totals.busyMs += ms));
-    notBefore = now() + Math.max(REST_MS, REST_FACTOR * (totals.busyMs - before));
+    earn();
+    credit -= totals.busyMs - before;
+    ended = now();
     busy = false;
     requests.forEach((request, index) =>
       request.answer({ finding: findings[index] ?? unseen('no answer', platform), serial: number }),
