@@ -2,7 +2,7 @@
  * coxswain as a library: start and own runs. Adds no process-level handlers, keeps no globals, prints nothing.
  * To find, read and steer runs of other processes without loading all this, use `coxswain/client`.
  */
-export { start, type Answered, type Run, type StartOptions } from './runtime/start.ts';
+export { start, type Answered, type Extended, type Run, type StartOptions } from './runtime/start.ts';
 export { startDetached, type DetachedRun } from './runtime/detach.ts';
 export { PlanInvalidError, resolveSource, type PlanSource, type SourceOptions } from './runtime/source.ts';
 export { superviseProcess } from './runtime/supervise.ts';

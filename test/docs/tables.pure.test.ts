@@ -57,6 +57,7 @@ test('agents: every failure code', () => {
     'argument-invalid': true,
     'resources-exhausted': true,
     'spawn-failed': true,
+    'not-contained': true,
     'exit-code': true,
     signal: true,
     'exited-mid-tool': true,
@@ -64,6 +65,8 @@ test('agents: every failure code', () => {
     'empty-output': true,
     'model-error': true,
     'rate-limited': true,
+    'model-unavailable': true,
+    'tool-unavailable': true,
     auth: true,
     'context-overflow': true,
     'model-timeout': true,
@@ -71,6 +74,7 @@ test('agents: every failure code', () => {
     length: true,
     protocol: true,
     template: true,
+    leftovers: true,
     unproven: true,
     'runner-start': true,
   });
@@ -85,7 +89,12 @@ test('record: every journal type, state, cause and reason', () => {
     'run.finalizing': true,
     'run.settled': true,
     'run.completed': true,
+    'run.deadline-moved': true,
+    'clock.jumped': true,
     'step.started': true,
+    'step.extended': true,
+    'step.backing-off': true,
+    'activity.changed': true,
     'step.settled': true,
     'attempt.launching': true,
     'attempt.started': true,
@@ -109,6 +118,7 @@ test('record: every journal type, state, cause and reason', () => {
     paused: true,
     pending: true,
     preparing: true,
+    'backing-off': true,
     skipped: true,
   });
   const causes = words<CauseType>({
@@ -118,6 +128,8 @@ test('record: every journal type, state, cause and reason', () => {
     'run-deadline': true,
     'step-limit': true,
     'attempt-limit': true,
+    'first-output-limit': true,
+    'stall-limit': true,
     'tool-limit': true,
     budget: true,
     'protocol-error': true,
@@ -156,12 +168,15 @@ test('plan: every field, and no other', () => {
     defaults: namesIn(section(plan, 'The plan'), 'field of `defaults`'),
     step: namesIn(section(plan, 'Steps'), 'field'),
     agent: namesIn(section(plan, 'Agents of your own'), 'field'),
+    attemptLimits: namesIn(section(plan, 'Attempts'), "field of a step's `limits`"),
+    retry: namesIn(section(plan, 'Attempts'), 'field of `retry`'),
   };
   for (const [place, names] of Object.entries(shown)) {
     expect(names, place).toEqual(knownFields[place as keyof typeof shown].toSorted());
   }
-  const inner = spansIn(section(plan, 'Agents of your own') + section(plan, 'Steps'));
-  expect(inner).toEqual(expect.arrayContaining([...knownFields.stop, ...knownFields.output]));
+  const inner = spansIn(section(plan, 'Agents of your own') + section(plan, 'Steps') + section(plan, 'Attempts'));
+  const { stop, output, stall, backoff, rule } = knownFields;
+  expect(inner).toEqual(expect.arrayContaining([...stop, ...output, ...stall, ...backoff, ...rule]));
 });
 
 test('plan: the filters that are named are there', () => {
