@@ -1,3 +1,4 @@
+import { PARALLEL } from '../support/peers.ts';
 import { run } from '../support/process.ts';
 import { type Contender, PROGRAM } from './contender.ts';
 
@@ -5,7 +6,7 @@ import { type Contender, PROGRAM } from './contender.ts';
 export const parallel: Contender = async ({ steps, concurrency, folder }) => {
   const input = `${Array.from({ length: steps }, (_, at) => at).join('\n')}\n`;
   const args = ['--will-cite', `-j${concurrency}`, '-n0', PROGRAM];
-  const { code, ms, stderr } = await run('parallel', args, { cwd: folder, input });
+  const { code, ms, stderr } = await run(PARALLEL, args, { cwd: folder, input });
   if (code !== 0) throw new Error(`parallel ended with ${code}: ${stderr}`);
   return ms;
 };

@@ -1,8 +1,21 @@
 import type { Profiler } from 'node:inspector';
 import { Session } from 'node:inspector/promises';
 
-export type Part = 'spawn' | 'files' | 'sweep' | 'journal' | 'status' | 'actors' | 'gc' | 'idle' | 'rest';
+export type Part = 'spawn' | 'files' | 'sweep' | 'journal' | 'status' | 'actors' | 'gc' | 'idle' | 'rest' | 'watching';
 export type Parts = Record<Part, number>;
+
+const NOTHING: Parts = {
+  spawn: 0,
+  files: 0,
+  sweep: 0,
+  journal: 0,
+  status: 0,
+  actors: 0,
+  gc: 0,
+  idle: 0,
+  rest: 0,
+  watching: 0,
+};
 
 /** Where a function lives tells whose time it is. The first that matches counts. */
 const OWNERS: readonly (readonly [Part, RegExp])[] = [
@@ -16,6 +29,8 @@ const OWNERS: readonly (readonly [Part, RegExp])[] = [
   ['files', /\/src\/record\/|\/src\/runtime\/(keep|launching)\.js$/],
   ['actors', /\/xstate\/|\/machines\//],
   ['rest', /\/src\/|\/bench\//],
+  // The profiler itself.
+  ['watching', / node:inspector/],
 ];
 
 /** Runs `work` under the sampling profiler: the milliseconds of this thread, by part. The parts are all there is. */
@@ -36,7 +51,7 @@ export async function partsOf(work: () => Promise<unknown>): Promise<Parts> {
 function sorted({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Parts {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const parents = new Map(nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node.id] as const)));
-  const parts: Parts = { spawn: 0, files: 0, sweep: 0, journal: 0, status: 0, actors: 0, gc: 0, idle: 0, rest: 0 };
+  const parts: Parts = { ...NOTHING };
   for (const [index, sample] of samples.entries()) {
     let part: Part | null = null;
     for (let id: number | undefined = sample; id !== undefined && part === null; id = parents.get(id)) {

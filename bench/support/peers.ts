@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const WIREIT = 'wireit@0.14.13';
+export const PARALLEL = 'parallel';
 
 /** Why a peer cannot run here; null when it can. */
 export type Missing = string | null;
 
 export function lookForParallel(): Missing {
-  const found = spawnSync('parallel', ['--version'], { encoding: 'utf8' });
+  const found = spawnSync(PARALLEL, ['--version'], { encoding: 'utf8' });
   if (found.error !== undefined) return 'GNU parallel is not installed';
   return found.stdout.startsWith('GNU parallel') ? null : '`parallel` is another program';
 }
