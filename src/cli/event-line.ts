@@ -46,7 +46,7 @@ export function eventLine(record: JournalRecord): string {
     case 'command.answered':
       return `command ${record.command} ${record.verdict}${record.reason === undefined ? '' : `: ${record.reason}`}`;
     case 'cause.late':
-      return `${record.step ?? 'run'}: ${why(record.cause)} came too late: ${why(record.won)} had won`;
+      return `${record.step ?? 'run'}: ${why(record.cause)}, but what decided was: ${why(record.won)}`;
     case 'attempt.launching':
     case 'attempt.started':
     case 'attempt.exited':
