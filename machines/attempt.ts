@@ -1,16 +1,22 @@
 import { type DoneActorEvent, assertEvent, sendTo, setup } from 'xstate';
-import { outranks, outcomeOf } from './policy/cause.ts';
-import { DRAIN_LIMIT, EXIT_GRACE, REAP_LIMIT, WRAP_UP } from './policy/defaults.ts';
-import { NO_USAGE, causeOfEnd } from './policy/outcome.ts';
+import { stallCause, endKnown, wrapUpLeft, wrapUpAfter } from './attempt-limits.ts';
+import {
+  type AttemptContext,
+  closedRecord,
+  conclude,
+  inputOf,
+  isCommitted,
+  ladderFor,
+  proofOf,
+} from './attempt-outcome.ts';
+import { outranks } from './policy/cause.ts';
+import { DRAIN_LIMIT, EXIT_GRACE, REAP_LIMIT } from './policy/defaults.ts';
+import { NO_USAGE } from './policy/outcome.ts';
 import { port } from './port.ts';
-import { summarize } from './policy/proof.ts';
-import { between, earlier, later } from './policy/time.ts';
 import type {
-  Activity,
   ActivityEvent,
   ActivityInput,
   ActivityNews,
-  AgentEnd,
   AttemptInput,
   AttemptOutput,
   Cause,
@@ -18,54 +24,16 @@ import type {
   ChildEvent,
   DeadlineNotice,
   EndEvent,
-  Exit,
-  Failure,
-  Instant,
   JournalBody,
-  OpenTool,
   Proof,
   ReleasedEvent,
-  StopRung,
   TerminationInput,
   TreeEvent,
-  Usage,
 } from './protocol.ts';
-
-export interface AttemptContext extends AttemptInput {
-  pid: number | null;
-  startTime: number | null;
-  /** Why it could not be started. */
-  unstarted: Failure | null;
-  /** What the protocol said of the work; taken back by `child.resumed`. */
-  end: AgentEnd | null;
-  exit: Exit | null;
-  drained: boolean;
-  /** Latched; null while nobody has ended the attempt. */
-  cause: Cause | null;
-  forcedExit: boolean;
-  proof: Proof | null;
-  usage: Usage;
-  session: string | null;
-  tool: OpenTool | null;
-  activity: Activity;
-  /** When the process was there. */
-  startedAt: Instant | null;
-  /** Any sign of life. */
-  active: boolean;
-  sideEffects: boolean;
-  lastActivityAt: Instant | null;
-  lastProgressAt: Instant | null;
-  /** The end that the agent was told of; null before. */
-  wrappingUpFor: Instant | null;
-}
 
 type Event = ChildEvent | EndEvent | DeadlineNotice | ReleasedEvent | ActivityNews;
 
 const tell = (command: ChildCommand): ChildCommand => command;
-
-/** Beyond this nothing changes the outcome: the end record and the exit have both been seen. */
-const isCommitted = (context: AttemptContext): boolean =>
-  context.exit !== null && (context.end !== null || context.drained);
 
 const base = setup({
   types: {
@@ -399,139 +367,9 @@ function causeIn(event: Event): Cause | null {
   return event.type === 'end' || event.type === 'limit.reached' ? event.cause : null;
 }
 
-/** What a stall comes to, by the plan; null when it is only noticed. */
-function stallCause({ limits }: AttemptContext, at: Instant): Cause | null {
-  const { stall } = limits;
-  switch (stall?.action) {
-    case 'stop':
-    case 'retry':
-      return { type: 'stall-limit', at, limitMs: stall.afterMs, action: stall.action };
-    case 'interrupt':
-      return { type: 'interrupt', at, source: 'stall' };
-    case 'notice':
-    case undefined:
-      return null;
-  }
-}
-
 function activityIn(event: Event, toolOpen: boolean): ActivityEvent | null {
   if (event.type === 'child.active') return { type: 'heard', at: event.at, progress: event.progress };
   if (event.type !== 'child.tool') return null;
   if (event.tool !== null) return { type: 'tool.opened', at: event.at, tool: event.tool };
   return toolOpen ? { type: 'tool.closed', at: event.at } : null;
-}
-
-/** The earliest end that is known; null is none. */
-function endKnown({ limits, deadlineAt, startedAt, at }: AttemptContext): Instant | null {
-  return earlier(deadlineAt, limits.attemptMs === null ? null : later(startedAt ?? at, limits.attemptMs));
-}
-
-/** Until then, from the last that was heard; null is for ever. */
-function timeLeft(context: AttemptContext): number | null {
-  const end = endKnown(context);
-  return end === null ? null : Math.max(0, between(context.at, end));
-}
-
-const wrapUpLeft = (context: AttemptContext): number => Math.min(WRAP_UP, (timeLeft(context) ?? 0) / 2);
-
-/** XState has no "never": an attempt without an end is asked to wrap up in 24 days. */
-function wrapUpAfter(context: AttemptContext): number {
-  const left = timeLeft(context);
-  return left === null ? 2 ** 31 - 1 : left - wrapUpLeft(context);
-}
-
-function inputOf(context: AttemptContext): AttemptInput {
-  const { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, at } = context;
-  return { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, at };
-}
-
-/** An agent that has finished its work is not asked to drop it. */
-function ladderFor(context: AttemptContext): StopRung[] {
-  return context.forcedExit ? context.ladder.filter((rung) => rung.do !== 'abort') : context.ladder;
-}
-
-function conclude(context: AttemptContext): AttemptOutput {
-  const end = endOf(context);
-  const cause: Cause =
-    context.unstarted === null
-      ? (context.cause ?? causeOfEnd(end, context.exit?.at ?? context.at))
-      : { type: 'failure', at: context.at, reason: context.unstarted.code };
-  return {
-    n: context.n,
-    token: context.token,
-    outcome: outcomeOf(cause),
-    cause,
-    failure: failureFor(context, cause, end),
-    exit: context.exit,
-    forcedExit: context.forcedExit,
-    active: context.active,
-    sideEffects: context.sideEffects,
-    startedAt: context.startedAt,
-    usage: context.usage,
-    session: context.session,
-    model: context.model,
-    proof: proofOf(context),
-    at: context.at,
-  };
-}
-
-/**
- * The agent's verdict, held against its exit and against what it left behind. Whoever says that the work is done and then
- * ends with another exit code than 0, without having been asked by us, did not do it. A signal after a clean end is not
- * its own doing.
- */
-function endOf(context: AttemptContext): AgentEnd {
-  const { end, exit, forcedExit } = context;
-  if (end === null) return { type: 'failure', failure: noEnd(context) };
-  if (end.type === 'failure') return end;
-  if (!forcedExit && exit !== null && exit.code !== null && exit.code !== 0) {
-    const message = `it said that the work was done, and then ended with exit code ${exit.code}`;
-    return { type: 'failure', failure: { code: 'exit-code', message, detail: { exitCode: exit.code } } };
-  }
-  return leftBehind(context) ?? end;
-}
-
-function leftBehind({ proof, leftovers }: AttemptContext): AgentEnd | null {
-  if (leftovers !== 'fail' || proof === null || proof.leftovers.length === 0) return null;
-  const who = proof.leftovers.map(({ pid, command }) => `${pid} (${command})`).join(', ');
-  return {
-    type: 'failure',
-    failure: { code: 'leftovers', message: `it left processes behind: ${who}; they were ended` },
-  };
-}
-
-function failureFor(context: AttemptContext, cause: Cause, end: AgentEnd): Failure | null {
-  if (context.unstarted !== null) return context.unstarted;
-  if (cause.type === 'protocol-error') return { code: 'protocol', message: cause.reason };
-  return cause.type === 'failure' && end.type === 'failure' ? end.failure : null;
-}
-
-const noEnd = (context: AttemptContext): Failure => ({
-  code: 'no-end-record',
-  message: `attempt ${context.n} gave no end record that could be read`,
-});
-
-/** Without a process there is nothing to prove; a process that was never looked for is not proven gone. */
-function proofOf({ proof, pid, at }: AttemptContext): Proof | null {
-  if (proof !== null || pid === null) return proof;
-  const reason = 'it was never looked for';
-  return { verdict: 'unknown', level: 'group', members: [], leftovers: [], kept: [], signals: [], reason, at };
-}
-
-function closedRecord(context: AttemptContext): JournalBody {
-  const { n, outcome, cause, failure, forcedExit, model, session, usage, proof, at } = conclude(context);
-  return {
-    type: 'attempt.closed',
-    at,
-    step: context.step,
-    attempt: n,
-    outcome,
-    cause,
-    ...(failure === null ? {} : { error: failure }),
-    forcedExit,
-    model,
-    session,
-    usage,
-    proof: proof === null ? null : summarize(proof),
-  };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AnyActorRef, type AnyMachineSnapshot, type EventObject, createActor, fromCallback } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { type AttemptContext } from '../../machines/attempt.ts';
+import { type AttemptContext } from '../../machines/attempt-outcome.ts';
 import { activityMachine, attemptMachine, fill, terminationMachine } from '../../machines/index.ts';
 import { EXIT_GRACE, QUIET_AFTER } from '../../machines/policy/defaults.ts';
 import type {
