@@ -5,7 +5,7 @@
 export { start, type Answered, type Run, type StartOptions } from './runtime/start.ts';
 export { startDetached, type DetachedRun } from './runtime/detach.ts';
 export { PlanInvalidError, resolveSource, type PlanSource, type SourceOptions } from './runtime/source.ts';
-export { superviseProcess } from './runtime/supervise.ts';
+export { type Supervised, superviseProcess } from './runtime/supervise.ts';
 export { exitCodeOf } from './runtime/exit.ts';
 export { listAgents } from './runtime/list-agents.ts';
 export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';

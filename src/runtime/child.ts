@@ -182,11 +182,12 @@ class Writer {
     return truncated ? this.#rawReference() : this.#textReference(text);
   }
 
-  /** The text is the whole of stdout: it lies there already. */
+  /** The text is the whole of stdout: it lies there already, but for what is over the cap or could not be written. */
   #rawReference(): Output {
-    const { written, lines, sha256, truncated } = this.#stdout.summary();
+    const { bytes, written, lines, sha256 } = this.#stdout.summary();
     const path = relative(this.#kit.dir.path, this.#paths.stdout);
-    return { output: { path, bytes: written, lines, sha256: sha256 ?? '' }, state: 'present', truncated };
+    const output = { path, bytes: written, lines, sha256: sha256 ?? '' };
+    return { output, state: 'present', truncated: written < bytes };
   }
 
   #textReference(text: string): Output {
