@@ -6,7 +6,10 @@ export default defineConfig({
     maxWorkers: 2,
     globalSetup: ['test/support/survivors.ts'],
     projects: [
-      { extends: true, test: { name: 'pure', include: ['test/**/*.pure.test.ts'], pool: 'threads', testTimeout: 30_000 } },
+      {
+        extends: true,
+        test: { name: 'pure', include: ['test/**/*.pure.test.ts'], pool: 'threads', testTimeout: 30_000 },
+      },
       {
         extends: true,
         test: {

@@ -1,11 +1,12 @@
 /**
- * coxswain as a library: start and own runs. Adds no process-level handlers, keeps no globals, prints nothing.
+ * coxswain as a library: start and own runs. Adds no handlers of its own to the process, keeps no
+ * globals, prints nothing.
  * To find, read and steer runs of other processes without loading all this, use `coxswain/client`.
  */
 export { start, type Answered, type Extended, type Run, type StartOptions } from './runtime/start.ts';
 export { startDetached, type DetachedRun } from './runtime/detach.ts';
 export { PlanInvalidError, resolveSource, type PlanSource, type SourceOptions } from './runtime/source.ts';
-export { superviseProcess } from './runtime/supervise.ts';
+export { type Supervised, superviseProcess } from './runtime/supervise.ts';
 export { exitCodeOf } from './runtime/exit.ts';
 export {
   lookAgain,

@@ -19,15 +19,16 @@ export async function attached(
   io: Io,
 ): Promise<{ code: number; run: Run }> {
   const { root, id, cwd } = options;
-  const run = await start(source, {
-    env: io.env,
-    ...(root === undefined ? {} : { root }),
-    ...(id === undefined ? {} : { id }),
-    ...(cwd === undefined ? {} : { cwd }),
-  });
-  const supervised = superviseProcess(run);
+  const { run, exitCode } = await superviseProcess(() =>
+    start(source, {
+      env: io.env,
+      ...(root === undefined ? {} : { root }),
+      ...(id === undefined ? {} : { id }),
+      ...(cwd === undefined ? {} : { cwd }),
+    }),
+  );
   const view = viewOf(run, options, io);
-  const code = await supervised;
+  const code = await exitCode;
   await view.close();
   return { run, code: await report(run, code, options, io) };
 }

@@ -26,14 +26,14 @@ const leastChars = 8;
 export type Redactor = (text: string) => string;
 
 /**
- * Makes a function that replaces every value (8 characters and more) of a variable with a secret-looking name by
- * `[redacted NAME]`. Longer values go first, so one that contains another is replaced whole. A value is also found
+ * Makes a function that replaces every value (8 characters and more) of a variable with a secret-looking name, in any of
+ * the environments, by `[redacted NAME]`. Longer values go first, so one that contains another is replaced whole. A value is also found
  * without the white space around it, and in the form JSON gives it. Not found: values that were encoded, split or cut.
  * Costs one search of the text per value and form when nothing matches.
  */
-export function createRedactor(env: Readonly<Record<string, string | undefined>>): Redactor {
+export function createRedactor(...envs: Readonly<Record<string, string | undefined>>[]): Redactor {
   const secrets = new Map<string, string>();
-  for (const [name, value] of Object.entries(env)) {
+  for (const [name, value] of envs.flatMap((env) => Object.entries(env))) {
     if (value === undefined || !looksSecret(name)) continue;
     for (const form of formsOf(value)) {
       if (form.length >= leastChars && !secrets.has(form)) secrets.set(form, `[redacted ${name}]`);

@@ -1,5 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { fromCallback } from 'xstate';
 import type { AttemptInput, ChildCommand, ChildEvent } from '../../machines/protocol.ts';
 import type { AgentSession, LaunchRequest, Reply } from '../agents/index.ts';
@@ -13,6 +13,7 @@ import {
   createTranscript,
   digest,
   makeDir,
+  troubleOf,
 } from '../record/index.ts';
 import type { Kit } from './kit.ts';
 import { recordLaunch, requestFor } from './launching.ts';
@@ -72,6 +73,9 @@ const unwritable = (kit: Kit, why: string): ChildEvent => ({
   at: kit.now(),
   failure: { code: 'resources-exhausted', message: `the launch could not be recorded, so nothing was started: ${why}` },
 });
+
+/** Of a text that could not be kept in a file. */
+const KEPT_CHARS = 64 * 1024;
 
 class Writer {
   readonly #kit: Kit;
@@ -210,18 +214,26 @@ class Writer {
     return truncated ? this.#rawReference() : this.#textReference(text);
   }
 
-  /** The text is the whole of stdout: it lies there already. */
+  /** The text is the whole of stdout: it lies there already, but for what is over the cap or could not be written. */
   #rawReference(): Output {
-    const { written, lines, sha256, truncated } = this.#stdout.summary();
+    const { bytes, written, lines, sha256 } = this.#stdout.summary();
     const path = relative(this.#kit.dir.path, this.#paths.stdout);
-    return { output: { path, bytes: written, lines, sha256: sha256 ?? '' }, state: 'present', truncated };
+    const output = { path, bytes: written, lines, sha256: sha256 ?? '' };
+    return { output, state: 'present', truncated: written < bytes };
   }
 
+  /** A text that is too long for the records lies in a file of its own; where that cannot be written, its beginning is kept. */
   #textReference(text: string): Output {
     const { artifacts } = this.#kit.dir;
-    makeDir(artifacts);
     const file = join(artifacts, `${this.#input.step}.${this.#input.n}.txt`);
-    writeFileSync(file, text, { mode: 0o600 });
+    try {
+      makeDir(artifacts);
+      writeFileSync(file, text, { mode: 0o600 });
+    } catch (error) {
+      const { message } = troubleOf(error);
+      this.#kit.record({ type: 'persistence.degraded', at: this.#kit.now(), line: basename(file), message });
+      return { output: { text: text.slice(0, KEPT_CHARS) }, state: 'present', truncated: true };
+    }
     const { sha256 } = digest(text);
     const lines = text.split('\n').length;
     const path = relative(this.#kit.dir.path, file);

@@ -18,6 +18,7 @@ import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
 import { bootId, createSweeper, startTimeOf } from '../process/index.ts';
 import {
   type Journal,
+  type Redactor,
   type RunDir,
   type StatusFile,
   createRedactor,
@@ -79,6 +80,7 @@ export class Runtime {
   readonly #options: RuntimeOptions;
   readonly #file: StatusFile;
   readonly #actor: RunActor;
+  readonly #input: RunInput;
   #resolve: (output: RunOutput) => void = () => {};
   #crashed: Promise<void> | null = null;
 
@@ -90,6 +92,7 @@ export class Runtime {
     this.journal = options.journal ?? openJournal(options.dir.journal, { epoch: options.epoch, firstSeq: 1 });
     this.#file = options.statusFile ?? createStatusFile(options.dir.status);
     this.kit = this.#makeKit();
+    this.#input = withoutSecrets(inputOf(options), this.kit.redact);
     this.projector = createProjector({
       journal: this.journal,
       file: this.#file,
@@ -105,7 +108,7 @@ export class Runtime {
     const answer = (one: Answer): void => options.answer(one);
     const machine = wire(this.kit, closing, answer, options.machines ?? realMachines);
     this.#actor = createActor(machine, {
-      input: inputOf(options),
+      input: this.#input,
       clock: patient,
       ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
     });
@@ -207,8 +210,8 @@ export class Runtime {
     this.#actor.stop();
     const { closeInbox } = this.#options;
     const kit = { ...this.kit, record: (body: JournalBody) => this.#record(body) };
-    const input = inputOf(this.#options);
-    const output = await concludeCrash(kit, { file: this.#file, input, closeInbox, error });
+    const crash = { file: this.#file, input: this.#input, closeInbox, error };
+    const output = await concludeCrash(kit, crash);
     this.journal.close();
     this.#resolve(output);
   }
@@ -250,7 +253,7 @@ export class Runtime {
       journal,
       registry: createRegistry(plan.agents, { env }),
       env,
-      redact: createRedactor(env),
+      redact: createRedactor(env, ...plan.steps.map((step) => step.env)),
       table,
       sweeper,
       prepared: new Map(),
@@ -327,6 +330,13 @@ export function stepPlanOf({
   proof,
 }: ResolvedStep): StepPlan {
   return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers, proof };
+}
+
+/** Name and labels are somebody's texts, too. */
+function withoutSecrets(input: RunInput, redact: Redactor): RunInput {
+  const labels: Record<string, string> = {};
+  for (const [label, text] of Object.entries(input.labels)) labels[label] = redact(text);
+  return { ...input, name: redact(input.name), labels };
 }
 
 /** This process, as the owner of a run. */

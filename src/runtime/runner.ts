@@ -14,12 +14,12 @@ async function main([root, id]: string[]): Promise<number> {
   const dir = runDir(root, id);
   // Our own launcher wrote it a moment ago, checked.
   const plan = JSON.parse(readFileSync(dir.plan, 'utf8')) as ResolvedPlan;
-  const run = await begin(plan, dir);
-  const code = superviseProcess(run);
+  const { exitCode } = await superviseProcess(() => begin(plan, dir));
   const ready: RunnerMessage = { type: 'ready' };
-  process.send?.(ready);
+  // A launcher that has gone is no fault of the run: the error has nobody to go to.
+  process.send?.(ready, undefined, {}, () => {});
   if (process.connected) process.disconnect();
-  return code;
+  return exitCode;
 }
 
 try {

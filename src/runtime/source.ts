@@ -56,6 +56,9 @@ async function load(source: PlanSource, options: ResolveOptions): Promise<Loaded
   if ('plan' in source) return resolvePlan(source.plan, options);
   if ('file' in source) return loadPlan(source.file, options);
   if ('task' in source) return planOf(source.task, options);
+  if (!('command' in source)) {
+    throw new CoxswainError('plan-invalid', 'say what to run: { plan }, { file }, { task } or { command }');
+  }
   const { command, timeout } = source;
   return planOfCommand(command, { ...options, ...(timeout === undefined ? {} : { timeout }) });
 }

@@ -75,7 +75,8 @@ export interface Run extends AsyncDisposable {
 
 /**
  * Starts a plan in this process. Resolves when the run exists and its first steps are being prepared; their processes
- * come after that. Adds no process-level handlers, prints nothing.
+ * come after that. Adds no handlers of its own to the process (write-file-atomic has
+ * some while it replaces a file), prints nothing.
  *
  * @throws CoxswainError `plan-invalid`, `root-refused`, `bad-id`, `run-exists`, `record-failed`. Nothing was started then.
  */

@@ -2,13 +2,17 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type FakeChild, startFakeAgents } from '../../src/testing/fake-agent/index.ts';
+import type { RunResult } from '../../src/client.ts';
 import { MAIN, attempt, openCli, until } from '../support/cli.ts';
 
-describe('a signal to an attached run ends it in good order', () => {
+const windows = process.platform === 'win32';
+
+describe('S011: a signal to an attached run ends it in good order', () => {
   test.concurrent.each([
     { signal: 'SIGINT', code: 130 },
     { signal: 'SIGTERM', code: 143 },
     { signal: 'SIGHUP', code: 129 },
+    { signal: 'SIGQUIT', code: 131 },
   ] as const)('$signal: exit code $code, everything gone', async ({ signal, code }) => {
     await using cli = openCli();
     await using agents = await startFakeAgents();
@@ -56,6 +60,17 @@ describe('a signal to the runner of a detached run', () => {
     expect(cli.status(run.id)).toMatchObject({ state: 'stopped', cause: { type: 'runner-signal', signal } });
     await agent.gone();
   });
+});
+
+test.concurrent('a limit on the size of files (SIGXFSZ) cuts the output, not the run', { skip: windows }, async () => {
+  await using cli = openCli();
+  const line = `trap "" XFSZ; yes | head -c 2000000`;
+  const run = `"${process.execPath}" "${MAIN}" run --id x -- sh -c '${line}'`;
+  const { code } = await cli.shell(`ulimit -f 400; exec ${run}`);
+  expect(code).toBe(0);
+  expect(cli.status('x')).toMatchObject({ state: 'completed' });
+  const result = JSON.parse(readFileSync(join(cli.root, 'runs', 'x', 'result.json'), 'utf8')) as RunResult;
+  expect(result.steps[0]).toMatchObject({ truncated: true, output: { path: 'attempts/command/1/stdout.jsonl' } });
 });
 
 const script = '/usr/bin/script';

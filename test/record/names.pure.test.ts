@@ -20,7 +20,7 @@ const hostile = [
   'ümlaut',
 ];
 
-describe('ids as names', () => {
+describe('S101: ids as names', () => {
   test.each(['a', 'A', 'fix-1', 'a.b_c', '01JDKZ3N7Q4V5W6X7Y8Z9A0B1C', 'x'.repeat(100)])('%s is safe', (id) => {
     expect(isSafeId(id)).toBe(true);
     expect(safeId(id)).toBe(id);

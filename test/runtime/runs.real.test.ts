@@ -127,6 +127,20 @@ describe('ends by itself', () => {
     });
   });
 
+  test('S024: a kill after warnings is told as a kill, with what stderr had beside it', async () => {
+    const warn = 'for i in $(seq 20); do echo "warning $i" >&2; done; kill -9 $$';
+    const rig = startRun({ version: 1, steps: [{ id: 'a', run: sh(warn) }] });
+    await rig.ended;
+    const { result } = expectTruth(rig);
+    expect(result.steps[0]).toMatchObject({
+      state: 'failed',
+      error: { code: 'signal', message: expect.stringContaining('SIGKILL'), detail: { signal: 'SIGKILL' } },
+      attempts: [{ exit: null, signal: 'SIGKILL', class: 'signal' }],
+    });
+    const stderr = readFileSync(rig.dir.attempt('a', 1).stderr, 'utf8');
+    expect(stderr.trim().split('\n')).toHaveLength(20);
+  });
+
   test('S028: a grandchild that holds the pipes delays the step by the drain only, and is ended', async () => {
     const rig = startRun({ version: 1, steps: [{ id: 'a', run: ['bash', '-c', 'sleep 600 & echo done; exit 0'] }] });
     await rig.ended;
