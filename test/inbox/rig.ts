@@ -59,6 +59,6 @@ export function entries(dir: RunDir): string[] {
   return readdirSync(dir.control).filter((name) => !['claimed', 'receipts', 'rejected'].includes(name));
 }
 
-export function makeFolder(path: string): void {
+function makeFolder(path: string): void {
   mkdirSync(path, { recursive: true });
 }
