@@ -58,7 +58,3 @@ export function applied(id: string): Answer {
 export function entries(dir: RunDir): string[] {
   return readdirSync(dir.control).filter((name) => !['claimed', 'receipts', 'rejected'].includes(name));
 }
-
-function makeFolder(path: string): void {
-  mkdirSync(path, { recursive: true });
-}
