@@ -1,7 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// pure: machines and functions, in threads. real: processes, files and agents, in processes of their own, two at a time:
-// most of them wait for a process to start, and none may mind that the machine is busy.
+// pure: machines and functions, in threads. real: processes, files and agents, one file at a time.
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -19,6 +18,7 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          fileParallelism: false,
         },
       },
     ],

@@ -199,7 +199,7 @@ describe.runIf(linux)('of a run that has ended', () => {
     const pid = await pidIn(rig, 'shed');
     onTestFinished(() => void (runs(pid) && process.kill(pid, 'SIGKILL')));
     const [before] = seen(await lookAgain('r1', { root: rig.root })).attempts;
-    const parent = before?.kept.find(({ by }) => by === 'token')?.pid ?? 0;
+    const parent = before?.kept.find(({ by }) => by === 'token')?.pid ?? Number.NaN;
     expect(before?.kept.find((member) => member.pid === pid)?.by).toBe('descent');
     process.kill(parent, 'SIGKILL');
     await expect.poll(() => runs(parent)).toBe(false);
