@@ -182,17 +182,20 @@ test('S032: nothing at all by the limit of the first output', async () => {
   expect(status.steps.map((one) => one.cause?.type)).toEqual(['first-output-limit', 'completed', 'completed']);
 });
 
-const stall = (action: string) => ({ limits: { stall: { after: '300ms', action } } });
+const stall = (action: string) => ({ limits: { stall: { after: '1500ms', action } } });
 
 test('S034: a stall is acted on as the plan says, told once, and never after the end', async () => {
   const actions = ['notice', 'interrupt', 'stop', 'retry'];
   const { rig, agent, next } = await withAgents(Object.fromEntries(actions.map((one) => [one, stall(one)])));
-  for (const action of actions) {
-    const child = agent(action);
-    await child.say('let me see');
-    await child.toolStart('read');
-    await child.toolEnd('read', { output: 'text' });
-  }
+  // Side by side: on a busy machine one after the other would stall before its turn.
+  await Promise.all(
+    actions.map(async (action) => {
+      const child = agent(action);
+      await child.say('let me see');
+      await child.toolStart('read');
+      await child.toolEnd('read', { output: 'text' });
+    }),
+  );
   await rig.recorded('activity.changed', (one) => one.step === 'notice' && one.state === 'stalled');
   expect(rig.runtime.status().steps[0]).toMatchObject({ state: 'running', activity: 'stalled' });
   await agent('notice').finish({ text: 'slow, but done' });
