@@ -152,7 +152,7 @@ describe('a single tool', () => {
   });
 
   test('S033: may be silent for longer than a stall', async () => {
-    const limits = { stall: { after: '300ms', action: 'stop' as const } };
+    const limits = { stall: { after: '1200ms', action: 'stop' as const } };
     const { rig, agent } = await withAgents({ works: { limits }, idles: { limits } });
     await agent('works').toolStart('bash');
     // Begun later: when this one has stalled, the tool of the other has been open for longer than that.
@@ -168,7 +168,7 @@ describe('a single tool', () => {
 });
 
 test('S032: nothing at all by the limit of the first output', async () => {
-  const limits = { firstOutput: '300ms' };
+  const limits = { firstOutput: '1s' };
   const rig = startRun({
     version: 1,
     steps: [
