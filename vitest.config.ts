@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-// pure: machines and functions, in threads. real: processes, files and agents, one file at a time.
+// pure: machines and functions, in threads. real: processes, files and agents, in processes of their own. Two files at a
+// time: most of what they do is to wait for processes, and none may mind that the machine is busy.
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -18,7 +19,6 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          fileParallelism: false,
         },
       },
     ],
