@@ -18,7 +18,7 @@ interface Move {
 }
 
 const { stdout } = process;
-const THINKING_MS = 250;
+const THINKING_MS = 120;
 const TITLE_CHARS = 72;
 
 process.on('SIGTERM', () => process.exit(143));
@@ -47,21 +47,21 @@ function movesFor(task: string): Move[] {
     tool: 'read',
     input: { path: 'README.md' },
     output: 'a short file',
-    ms: 400,
+    ms: 200,
   };
   const search: Move = {
     text: 'Now the places it concerns.',
     tool: 'grep',
     input: { pattern: title.split(' ')[0] ?? '' },
     output: '3 places',
-    ms: 400,
+    ms: 200,
   };
   const check: Move = {
     text: 'That should be it. One check.',
     tool: 'bash',
     input: { command: 'npm test' },
     output: 'all good',
-    ms: 350,
+    ms: 200,
   };
   return task.length % 2 === 0 ? [look, search, check] : [look, check];
 }

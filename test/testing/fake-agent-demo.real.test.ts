@@ -42,7 +42,7 @@ test.concurrent('the demo agent works for about two seconds, and its answer is a
   expect(kinds).not.toContain('note');
   expect(events.findLast((event) => event.t === 'usage')?.usage.costUsd).toBeGreaterThan(0);
   expect(again.events).toEqual(events);
-  expect(ms).toBeGreaterThan(1_000);
+  expect(ms).toBeGreaterThan(500);
 });
 
 test.concurrent('SIGTERM ends the demo agent at once', async () => {
