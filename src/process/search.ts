@@ -76,7 +76,9 @@ interface Round {
  * A search of /proc by session, group, environment token, descent, and (for targets that name pipes) by who holds those.
  *
  * It goes round until nobody on its list vanished unexamined: a process that forks and ends while we look would
- * otherwise hide its child. A process in the middle of an exec shows no environment for a moment; it is asked again.
+ * otherwise hide its child. Where others come and go all the time it may never get there: after `PATIENCE_MS` it is
+ * complete only if it is all but impossible that a member escaped every round (`wouldHaveShown`), and incomplete
+ * otherwise. A process in the middle of an exec shows no environment for a moment; it is asked again.
  * What it cannot see: a process that left the session, shed the token and lost its parent before anybody had seen it, and
  * holds none of the pipes; or one of another user, which may not be read.
  */
