@@ -13,7 +13,7 @@ import {
 import type { AttemptInput, ChildCommand, ChildEvent, RunInput } from '../../machines/protocol.ts';
 import { createRegistry } from '../../src/agents/index.ts';
 import { type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
-import { createSweeper, launch } from '../../src/process/index.ts';
+import { createLauncher, createSweeper } from '../../src/process/index.ts';
 import { openJournal, runDir } from '../../src/record/index.ts';
 import { deadline } from '../../src/runtime/deadline.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
@@ -40,6 +40,7 @@ export const actors: Contender = async (job) => {
   actor.start();
   actor.send({ type: 'run.begin', at: now(), deadlineAt: null });
   const { outcome } = await done;
+  await kit.launcher.close();
   if (outcome.state !== 'completed') throw new Error(`the run ended as ${outcome.state}`);
   return performance.now() - begun;
 };
@@ -65,6 +66,12 @@ function kitOf(plan: ResolvedPlan, folder: string, env: Record<string, string>):
     redact: (text) => text,
     table,
     sweeper,
+    launcher: createLauncher({
+      expected: plan.steps.length,
+      onLost: (error) => {
+        throw error;
+      },
+    }),
     prepared: new Map(),
     outputs: new Outputs(),
     now,
@@ -129,7 +136,7 @@ const child = (kit: Kit) =>
     let exit: { code: number | null; signal: string | null } = { code: null, signal: null };
     receive(() => listener.hear(session.finish().events));
     entry.session = session;
-    entry.child = launch(prepared.agent.adapter.launch(request), {
+    entry.child = kit.launcher.launch(prepared.agent.adapter.launch(request), token, {
       started: ({ pid, startTime }) => {
         kit.table.started(entry, { pgid: pid, token, leader: { pid, startTime } });
         tell({ type: 'child.started', at: kit.now(), pid, startTime });

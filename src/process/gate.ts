@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { GATE_WORD } from './container/index.ts';
+import { GATE_WORD } from './container/enter.ts';
 
 /**
  * Waits for a wrapper to say that it is inside its container, then calls `inside` and lets it go on. False: it ended without

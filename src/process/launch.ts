@@ -8,7 +8,7 @@ import { hold, type ChildHandlers, type Started } from './handlers.ts';
 import { startTimeOf } from './identity/index.ts';
 import { hostPlatform } from './platform.ts';
 import { readProcLink } from './proc.ts';
-import { spawnLean, type Spawned } from './spawn.ts';
+import { ignore, type Spawn, type Spawned } from './spawned.ts';
 
 export interface LaunchSpec extends Launchable {
   /** Program and arguments. With `shell` the one element is a command line for `/bin/sh -c`. */
@@ -25,14 +25,20 @@ export interface LaunchSpec extends Launchable {
 }
 
 export interface Child {
-  /** Null when it could not be started. In a container it may also be a wrapper's that never began the program: `unstarted` tells. */
-  readonly pid: number | null;
   /** Queues text for stdin. Without effect once stdin is closed or the child is gone; says nothing about being read. */
   write(text: string): void;
   /** Closes stdin after what was queued. */
   closeStdin(): void;
+}
+
+/** One that is a child of this very process. */
+export interface OwnChild extends Child {
+  /** Null when it could not be started. In a container it may also be a wrapper's that never began the program: `unstarted` tells. */
+  readonly pid: number | null;
   /** Bytes queued for stdin that the system has not taken. */
   readonly blocked: number;
+  /** While held nothing is read and no silence counts: what the child writes stays in its pipes, and then it waits. */
+  hold(held: boolean): void;
 }
 
 /** Monotonic milliseconds and timers; replaced in tests. */
@@ -56,11 +62,16 @@ const systemClock: Clock = {
  * before the program's first instruction, some 2 ms later than otherwise. If they fail to get there, `unstarted` comes
  * after they have ended.
  */
-export function launch(spec: LaunchSpec, handlers: ChildHandlers, options: { clock?: Clock } = {}): Child {
+export function launchBy(
+  spawn: Spawn,
+  spec: LaunchSpec,
+  handlers: ChildHandlers,
+  options: { clock?: Clock } = {},
+): OwnChild {
   const container = spec.contain ?? null;
   const foreseen = foresee(spec) ?? (container === null ? null : foreseeProgram(plainArgv(spec)));
   if (foreseen !== null) return unstarted(Promise.resolve(foreseen), handlers);
-  const outcome = spawnLean({
+  const outcome = spawn({
     ...(container === null ? spec : wrapped(spec, container)),
     stdin: spec.stdin.type === 'none' ? 'ignore' : 'pipe',
     gate: container !== null,
@@ -74,13 +85,10 @@ export function launch(spec: LaunchSpec, handlers: ChildHandlers, options: { clo
   // Read now: until the loop turns, not even a child that has ended can have been reaped, so the pid is its own.
   const started = { pid: outcome.pid, startTime: startTimeOf(outcome.pid), pipes: pipesOf(outcome.pid) };
   const clock = options.clock ?? systemClock;
-  if (container === null) {
-    queueMicrotask(() => handlers.started(started));
-    follow(outcome, handlers, clock);
-  } else {
-    enter(outcome, spec, container, started, handlers, clock);
-  }
-  const child = childOf(outcome.pid, outcome.stdin);
+  if (container === null) queueMicrotask(() => handlers.started(started));
+  const holdReading =
+    container === null ? follow(outcome, handlers, clock) : enter(outcome, spec, container, started, handlers, clock);
+  const child = childOf(outcome.pid, outcome.stdin, holdReading);
   if (spec.stdin.type === 'text') {
     child.write(spec.stdin.text);
     child.closeStdin();
@@ -106,10 +114,10 @@ function enter(
   started: Started,
   handlers: ChildHandlers,
   clock: Clock,
-): void {
+): Hold {
   const held = hold(handlers);
   const ended = new Promise((resolve) => outcome.process.once('exit', resolve));
-  follow(outcome, held.handlers, clock);
+  const holdReading = follow(outcome, held.handlers, clock);
   // Read again here: the program has not begun, so nothing is closed or redirected.
   let pipes = started.pipes;
   const passed =
@@ -129,6 +137,7 @@ function enter(
     handlers.unstarted(enterFailure(spec, container.kind));
   };
   void conclude();
+  return holdReading;
 }
 
 /** Only sockets and pipes: what else stands there was opened by the child itself. */
@@ -140,12 +149,14 @@ function pipesOf(pid: number): string[] {
   });
 }
 
-function unstarted(failure: Promise<Failure>, handlers: ChildHandlers): Child {
+function unstarted(failure: Promise<Failure>, handlers: ChildHandlers): OwnChild {
   void failure.then((value) => handlers.unstarted(value));
-  return childOf(null, null);
+  return childOf(null, null, ignore);
 }
 
-function childOf(pid: number | null, stdin: Writable | null): Child {
+type Hold = OwnChild['hold'];
+
+function childOf(pid: number | null, stdin: Writable | null, holdReading: Hold): OwnChild {
   // A child that does not read, or has gone, is no error here (EPIPE, ECONNRESET): its exit tells.
   stdin?.on('error', ignore);
   return {
@@ -159,17 +170,19 @@ function childOf(pid: number | null, stdin: Writable | null): Child {
     get blocked() {
       return stdin === null || stdin.destroyed ? 0 : stdin.writableLength;
     },
+    hold: holdReading,
   };
 }
 
 /** Carries output and exit to the handlers, and ends the reading (drain.ts says when). */
-function follow(child: Spawned, handlers: ChildHandlers, clock: Clock): void {
+function follow(child: Spawned, handlers: ChildHandlers, clock: Clock): Hold {
   const streams = [child.stdout, child.stderr];
   let open = streams.length;
   let exitedAt: number | null = null;
   let lastBytesAt = 0;
   let timer: unknown;
   let done = false;
+  let held = false;
 
   const receive = (deliver: (chunk: Buffer) => void) => (chunk: Buffer) => {
     if (done) return;
@@ -177,7 +190,7 @@ function follow(child: Spawned, handlers: ChildHandlers, clock: Clock): void {
     deliver(chunk);
   };
   const decide = (): void => {
-    if (done || exitedAt === null) return;
+    if (done || exitedAt === null || (held && open > 0)) return;
     const now = clock.now();
     const decision = decideDrain({ open: open > 0, sinceExitMs: now - exitedAt, quietForMs: now - lastBytesAt });
     clock.clearTimeout(timer);
@@ -206,6 +219,18 @@ function follow(child: Spawned, handlers: ChildHandlers, clock: Clock): void {
     handlers.exited({ code, signal });
     decide();
   });
+
+  return (wanted) => {
+    if (wanted === held) return;
+    held = wanted;
+    for (const stream of streams) {
+      if (held) stream.pause();
+      else stream.resume();
+    }
+    // What waited in the pipes comes now: the silence begins anew, and so does the time for it.
+    if (exitedAt !== null) exitedAt = lastBytesAt = clock.now();
+    decide();
+  };
 }
 
 function listen(stream: Readable, receive: (chunk: Buffer) => void): void {
@@ -213,5 +238,3 @@ function listen(stream: Readable, receive: (chunk: Buffer) => void): void {
   // A broken pipe ends like a closed one.
   stream.on('error', ignore);
 }
-
-function ignore(): void {}

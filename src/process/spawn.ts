@@ -1,25 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { channel } from 'node:diagnostics_channel';
-import type { Duplex, Readable, Writable } from 'node:stream';
 import { execa } from 'execa';
 import { GATE_FD } from './container/index.ts';
-import type { Launchable } from './failure.ts';
-
-export interface Spawned {
-  type: 'spawned';
-  pid: number;
-  process: ChildProcess;
-  stdin: Writable | null;
-  stdout: Readable;
-  stderr: Readable;
-  /** Descriptor 3 of the child, both ways, if one was asked for. */
-  gate: Duplex | null;
-}
-
-export type SpawnSpec = Launchable & { stdin: 'ignore' | 'pipe'; gate: boolean };
-
-/** `why` settles, soon and always, with what the system said. */
-export type SpawnOutcome = Spawned | { type: 'refused'; why: Promise<unknown> };
+import { errorOf, ignore, lastWords, type Spawn, type SpawnOutcome, type SpawnSpec } from './spawned.ts';
 
 /** Node announces each child here as soon as it exists, before the system is asked for a process. */
 const births = channel('child_process');
@@ -30,7 +13,7 @@ const births = channel('child_process');
  * execa's promise is not used for the lifecycle: it waits for the pipes, which a grandchild may hold for ever.
  * It is used where nothing else speaks: a refusal that Node throws (E2BIG) reaches us only there.
  */
-export function spawnLean(spec: SpawnSpec): SpawnOutcome {
+export const spawnLean: Spawn = (spec) => {
   let born: ChildProcess | undefined;
   const notice = (message: unknown): void => {
     born = (message as { process: ChildProcess }).process;
@@ -45,7 +28,7 @@ export function spawnLean(spec: SpawnSpec): SpawnOutcome {
   } finally {
     births.unsubscribe(notice);
   }
-}
+};
 
 function start(spec: SpawnSpec): SpawnOutcome {
   const [command, ...args] = spec.argv;
@@ -61,7 +44,6 @@ function start(spec: SpawnSpec): SpawnOutcome {
     cleanup: false,
     verbose: 'none',
   });
-  // An error after the start has no consequence of its own: the exit is what counts. Never let it be unhandled.
   child.on('error', ignore);
   const settled = child.then(
     (result: unknown) => result,
@@ -79,15 +61,3 @@ function start(spec: SpawnSpec): SpawnOutcome {
     gate: spec.gate ? (child.stdio[GATE_FD] ?? null) : null,
   };
 }
-
-/** The event comes on the next tick or never; then what was thrown is all there is. */
-function lastWords(born: ChildProcess, thrown: unknown): Promise<unknown> {
-  const never = new Promise((resolve) => setImmediate(resolve, thrown));
-  return Promise.race([errorOf(born), never]);
-}
-
-function errorOf(child: ChildProcess): Promise<unknown> {
-  return new Promise((resolve) => child.once('error', resolve));
-}
-
-function ignore(): void {}

@@ -3,7 +3,7 @@ import { basename, join, relative } from 'node:path';
 import { fromCallback } from 'xstate';
 import type { AttemptInput, ChildCommand, ChildEvent } from '../../machines/protocol.ts';
 import type { AgentSession, LaunchRequest, Reply } from '../agents/index.ts';
-import { type ChildHandlers, launch, treeOf } from '../process/index.ts';
+import { type ChildHandlers, treeOf } from '../process/index.ts';
 import {
   type AttemptPaths,
   type RawLog,
@@ -129,7 +129,7 @@ class Writer {
       this.#tell(unwritable(this.#kit, recorded.message));
       return;
     }
-    this.#entry.child = launch(spec, this.#handlers());
+    this.#entry.child = this.#kit.launcher.launch(spec, this.#input.token, this.#handlers());
   }
 
   #handlers(): ChildHandlers {

@@ -171,11 +171,21 @@ function proofOf(kit: Kit, step: StepId, { n, started }: OpenAttempt): ProofSumm
   // The table lets go only of what is proven gone.
   if (entry === undefined)
     return started ? { verdict: 'gone', level: 'searched', leftovers: 0, kept: 0, survivors: 0 } : null;
-  if (entry.target === null) return null;
+  if (entry.target === null) return entry.child === null ? null : unseen;
   const verdict = entry.verdict ?? 'unknown';
   const survivors = verdict === 'survived' ? entry.members.length : 0;
   return { verdict, level: 'searched', leftovers: 0, kept: 0, survivors };
 }
+
+/** It was on its way when the nursery was lost: it may run, and nobody was told which process it is. */
+const unseen: ProofSummary = {
+  verdict: 'unknown',
+  level: 'group',
+  leftovers: 0,
+  kept: 0,
+  survivors: 0,
+  reason: 'whether it was started was not seen',
+};
 
 function statusAt(records: readonly JournalRecord[], seq: number, updatedAt: string): Status {
   const status = fold(records.filter((record) => record.seq <= seq));

@@ -1,7 +1,7 @@
 import type { Instant, JournalBody, Proof, StepId } from '../../machines/protocol.ts';
 import type { Registry } from '../agents/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
-import type { Sweeper } from '../process/index.ts';
+import type { Launcher, Sweeper } from '../process/index.ts';
 import type { Journal, Redactor, RunDir } from '../record/index.ts';
 import type { Outputs } from './outputs.ts';
 import type { PreparedSteps } from './prepared.ts';
@@ -20,6 +20,7 @@ export interface Kit {
   readonly redact: Redactor;
   readonly table: ProcessTable;
   readonly sweeper: Sweeper;
+  readonly launcher: Launcher;
   readonly prepared: PreparedSteps;
   readonly outputs: Outputs;
   now(): Instant;

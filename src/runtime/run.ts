@@ -15,7 +15,7 @@ import type {
 import { summarize } from '../../machines/policy/proof.ts';
 import { createRegistry } from '../agents/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
-import { bootId, createSweeper, startTimeOf } from '../process/index.ts';
+import { bootId, createLauncher, createSweeper, startTimeOf } from '../process/index.ts';
 import {
   type Journal,
   type Redactor,
@@ -212,6 +212,7 @@ export class Runtime {
     const kit = { ...this.kit, record: (body: JournalBody) => this.#record(body) };
     const crash = { file: this.#file, input: this.#input, closeInbox, error };
     const output = await concludeCrash(kit, crash);
+    await this.kit.launcher.close();
     this.journal.close();
     this.#resolve(output);
   }
@@ -224,7 +225,7 @@ export class Runtime {
   async #complete(): Promise<void> {
     if (this.#crashed !== null) return;
     const { output } = this.#actor.getSnapshot();
-    await this.projector.close();
+    await Promise.all([this.projector.close(), this.kit.launcher.close()]);
     this.journal.close();
     if (output !== undefined) this.#resolve(output);
   }
@@ -256,6 +257,7 @@ export class Runtime {
       redact: createRedactor(env, ...plan.steps.map((step) => step.env)),
       table,
       sweeper,
+      launcher: createLauncher({ expected: plan.steps.length, onLost: (error) => this.crash(error) }),
       prepared: new Map(),
       outputs: new Outputs(),
       now,

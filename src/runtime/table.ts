@@ -128,7 +128,7 @@ export class ProcessTable {
     return this.watched();
   }
 
-  /** Who was launched into a container is known when it is inside. */
+  /** Who was launched is known a moment later: when it runs, and in a container when it is inside. */
   async #arrivals(): Promise<void> {
     const giveUpAt = performance.now() + LAST_RESORT_MS;
     const onTheWay = (): boolean => [...this.#entries.values()].some(isOnTheWay);
@@ -163,7 +163,7 @@ export class ProcessTable {
 
 const key = (step: StepId, n: number): string => `${step}/${n}`;
 
-const isOnTheWay = ({ child, target }: Entry): boolean => target === null && child !== null && child.pid !== null;
+const isOnTheWay = ({ child, target }: Entry): boolean => target === null && child !== null;
 
 function kill(entry: Entry): void {
   signalEntry(entry, 'SIGKILL');

@@ -9,10 +9,10 @@ import {
   newToken,
   TOKEN_ENV,
   tokenValue,
-  type Child,
   type Container,
   treeOf,
   type LaunchSpec,
+  type OwnChild,
   type Started,
   type TreeTarget,
 } from '../../src/process/index.ts';
@@ -29,7 +29,7 @@ afterEach(() => {
 export const plainEnv: Record<string, string> = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' };
 
 export interface Recording {
-  child: Child;
+  child: OwnChild;
   token: string;
   /** Names of what the handlers got, in order. */
   log: string[];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { AttemptInput, JournalBody } from '../../machines/index.ts';
 import { type AgentAdapter, createRegistry } from '../../src/agents/index.ts';
 import { type PlanInput, type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
-import { type Sweeper, createSweeper, newToken } from '../../src/process/index.ts';
+import { type Sweeper, createLauncher, createSweeper, newToken } from '../../src/process/index.ts';
 import { type RunDir, addActive, createRedactor, createRunDir, openJournal } from '../../src/record/index.ts';
 import { keepProof } from '../../src/runtime/keep.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
@@ -73,6 +73,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     redact: createRedactor(testEnv),
     table,
     sweeper: sweeper(real),
+    launcher: createLauncher({ onLost: (error) => void faults.push(error) }),
     prepared: new Map(),
     outputs: new Outputs(),
     now,

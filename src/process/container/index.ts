@@ -1,6 +1,6 @@
 // What a process tree can be put into so that it cannot leave: control groups and process id namespaces.
 export type { Opened } from './cgroup.ts';
-export { GATE_FD, GATE_WORD } from './enter.ts';
+export { GATE_FD } from './enter.ts';
 export {
   probeAnew,
   probeContainment,
