@@ -138,7 +138,7 @@ describe('children of a nursery', () => {
     const run = launch([node, '-e', `process.stdout.write(Buffer.alloc(${bytes}, 'coxswain'))`]);
     await until('it writes', () => run.out.length > 0);
     // Longer than a silence that counts as the end: nothing may be called over that could not be read.
-    const blocked = performance.now() + 1_500;
+    const blocked = performance.now() + 800;
     while (performance.now() < blocked);
     expect(await run.over).toBe('closed');
     expect(hash(Buffer.concat(run.out))).toBe(hash(Buffer.alloc(bytes, 'coxswain')));
