@@ -644,3 +644,34 @@ export interface Status {
   /** Only while a record could not be written. */
   persistence?: 'degraded';
 }
+
+/* ------------------------------------------------------------------ nested runs */
+
+/** Where a nested run was started, and how far below the top run: 1 is by a child of the top run itself. */
+export interface RunParent {
+  run: string;
+  step: StepId;
+  attempt: number;
+  depth: number;
+}
+
+/** A nested run as its own status says, read by the runner of its parent. */
+export interface NestedSeen extends NestedStatus {
+  epoch: number;
+  seq: number;
+}
+
+/** What the parent shows of it. */
+export interface NestedStatus {
+  id: string;
+  /** In which attempt of the parent it was started. */
+  step: StepId;
+  attempt: number;
+  depth: number;
+  state: RunState;
+  name: string;
+  /** Of its steps. */
+  counts: Partial<Record<StepState, number>>;
+  /** When it said so. */
+  updatedAt: Instant;
+}

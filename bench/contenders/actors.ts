@@ -12,6 +12,7 @@ import {
 } from '../../machines/index.ts';
 import type { AttemptInput, ChildCommand, ChildEvent, RunInput } from '../../machines/protocol.ts';
 import { createRegistry } from '../../src/agents/index.ts';
+import { nestOfTop } from '../../src/nest/index.ts';
 import { type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
 import { createLauncher, createSweeper } from '../../src/process/index.ts';
 import { openJournal, runDir } from '../../src/record/index.ts';
@@ -59,6 +60,7 @@ function kitOf(plan: ResolvedPlan, folder: string, env: Record<string, string>):
       return step;
     },
     dir,
+    nest: nestOfTop({ root: dir.root, id: dir.id, instance: 'bench', limits: plan.limits.nested }),
     // Never appended to, so there is no file.
     journal: openJournal(dir.journal, { epoch: 1, firstSeq: 1 }),
     registry: createRegistry({}, { env }),

@@ -24,6 +24,8 @@ export {
   journalRecordSchema,
   jsonSchemas,
   launchSchema,
+  nestCapabilitySchema,
+  nestSlotSchema,
   ownerSchema,
   proofSchema,
   proofSummarySchema,

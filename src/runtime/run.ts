@@ -14,6 +14,7 @@ import type {
 } from '../../machines/protocol.ts';
 import { summarize } from '../../machines/policy/proof.ts';
 import { createRegistry } from '../agents/index.ts';
+import { type Nest, nestOfTop } from '../nest/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
 import { bootId, createLauncher, createSweeper, startTimeOf } from '../process/index.ts';
 import {
@@ -44,6 +45,8 @@ export interface RuntimeOptions {
   owner: Owner;
   epoch: number;
   env: Readonly<Record<string, string>>;
+  /** Where the run was started, when a child of another run did. Default: nowhere. */
+  nest?: Nest | null;
   /** Where the answers to commands go. */
   answer(answer: Answer): void;
   closeInbox: Closing['closeInbox'];
@@ -231,7 +234,7 @@ export class Runtime {
   }
 
   #makeKit(): Kit {
-    const { plan, dir, env } = this.#options;
+    const { plan, dir, env, owner, nest = null } = this.#options;
     const steps = new Map<string, ResolvedStep>(plan.steps.map((step) => [step.id, step]));
     const sweeper = createSweeper({ now: () => performance.now() });
     const table = new ProcessTable(sweeper);
@@ -251,6 +254,7 @@ export class Runtime {
         return step;
       },
       dir,
+      nest: nest ?? nestOfTop({ root: dir.root, id: dir.id, instance: owner.instance, limits: plan.limits.nested }),
       journal,
       registry: createRegistry(plan.agents, { env }),
       env,
@@ -312,7 +316,7 @@ function inputOf({ plan, dir, epoch, owner, env }: RuntimeOptions): RunInput {
     name: plan.name,
     epoch,
     steps: plan.steps.map(stepPlanOf),
-    limits: { ...plan.limits, timeoutMs: limitUnder(env, plan.limits.timeoutMs) },
+    limits: { concurrency: plan.limits.concurrency, timeoutMs: limitUnder(env, plan.limits.timeoutMs) },
     labels: { ...plan.labels },
     owner,
     seed: randomInt(2 ** 31),

@@ -165,6 +165,7 @@ test('plan: every field, and no other', () => {
   const shown = {
     plan: namesIn(section(plan, 'The plan'), 'field'),
     limits: namesIn(section(plan, 'The plan'), 'field of `limits`'),
+    nested: namesIn(section(plan, 'The plan'), 'field of `nested`'),
     defaults: namesIn(section(plan, 'The plan'), 'field of `defaults`'),
     step: namesIn(section(plan, 'Steps'), 'field'),
     agent: namesIn(section(plan, 'Agents of your own'), 'field'),
@@ -231,6 +232,7 @@ test('library: every error code', () => {
     'root-refused': true,
     'run-exists': true,
     'bad-id': true,
+    'nest-refused': true,
     'record-failed': true,
     'runner-start': true,
     'run-missing': true,
