@@ -85,6 +85,13 @@ export interface StopRung {
   graceMs: number;
 }
 
+/** Above those of the agent: the runs that the attempt has started are told to end, and waited for. */
+export interface NestedRung {
+  do: 'stop-nested' | 'interrupt-nested';
+  graceMs: number;
+}
+export type Rung = StopRung | NestedRung;
+
 /* ------------------------------------------------------------------ causes */
 
 /**
@@ -183,7 +190,7 @@ export interface Member {
 
 export interface SentSignal {
   at: Instant;
-  rung: StopRung['do'];
+  rung: Rung['do'];
   /** How many processes or groups were signalled; 0 when there was nobody left. */
   targets: number;
   error?: string;
@@ -260,7 +267,7 @@ export interface AttemptInput {
   token: string;
   agent: string;
   model: string | null;
-  ladder: StopRung[];
+  ladder: Rung[];
   limits: AttemptLimits;
   leftovers: StepPlan['leftovers'];
   /** How the task reaches the child; `file` after it was killed with the task among its arguments. */
@@ -305,7 +312,7 @@ export interface TerminationInput {
   n: number;
   /** `leftovers`: the leader has gone by itself, look first. `stop`: climb the ladder first. */
   why: 'leftovers' | 'stop';
-  ladder: StopRung[];
+  ladder: Rung[];
   /** For what is found after a natural exit; everything else is ended. */
   policy: StepPlan['leftovers'];
   at: Instant;
@@ -314,12 +321,12 @@ export interface TerminationInput {
 /** Told by a termination to its attempt: the slot can be given on, the search is still to come. */
 export type ReleasedEvent = { type: 'termination.released' };
 
-export type TreeCommand = { type: 'tree.apply'; rung: StopRung['do'] } | { type: 'tree.look' };
+export type TreeCommand = { type: 'tree.apply'; rung: Rung['do'] } | { type: 'tree.look' };
 
 export type TreeEvent =
   | ({ type: 'tree.applied' } & SentSignal)
   /** This tree has no such rung (no protocol to abort by): the next one, without its grace. */
-  | { type: 'tree.refused'; at: Instant; rung: StopRung['do'] }
+  | { type: 'tree.refused'; at: Instant; rung: Rung['do'] }
   /** The leader was reaped and nobody but zombies is left in its group. */
   | { type: 'tree.emptied'; at: Instant }
   /** `search` tells one search from another: two attempts can share one, two looks must not. */
@@ -365,8 +372,7 @@ export interface ActivityInput {
 }
 
 export type PrepareOutput =
-  | { type: 'ready'; at: Instant; token: string; ladder: StopRung[] }
-  | { type: 'refused'; at: Instant; failure: Failure };
+  { type: 'ready'; at: Instant; token: string; ladder: Rung[] } | { type: 'refused'; at: Instant; failure: Failure };
 
 /** A new limit, from now on; 0 is now. */
 export type DeadlineCommand = { type: 'deadline.set'; limitMs: number };

@@ -22,7 +22,7 @@ import type {
   StepOutcome,
   StepOutput,
   StepPlan,
-  StopRung,
+  Rung,
 } from './protocol.ts';
 
 export interface StepContext {
@@ -32,7 +32,7 @@ export interface StepContext {
   startedAt: Instant;
   at: Instant;
   token: string;
-  ladder: StopRung[];
+  ladder: Rung[];
   attempts: AttemptOutput[];
   /** Candidates and tries; decides what comes after an attempt that failed. */
   tries: Tries;

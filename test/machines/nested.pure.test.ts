@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { ladderFor } from '../../machines/attempt-outcome.ts';
 import { MOST_NESTED, seeNested, showNested } from '../../machines/policy/nested.ts';
-import type { NestedSeen, RunState } from '../../machines/protocol.ts';
+import type { Cause, NestedSeen, Rung, RunState } from '../../machines/protocol.ts';
 import { AT } from './models.ts';
 
 const seen = (id: string, state: RunState, more: Partial<NestedSeen> = {}): NestedSeen => ({
@@ -89,5 +90,29 @@ describe('what is shown', () => {
   test('of many those that go on, and the last that have ended, at most 16', () => {
     expect(ids(showNested(runs(2, 30)))).toEqual([...Array.from({ length: 14 }, (_, n) => `e${n + 16}`), 'l0', 'l1']);
     expect(ids(showNested(runs(20, 3)))).toEqual(Array.from({ length: 16 }, (_, n) => `l${n}`));
+  });
+});
+
+describe('how those below are ended', () => {
+  const ladder: Rung[] = [
+    { do: 'stop-nested', graceMs: 5_000 },
+    { do: 'abort', graceMs: 1_000 },
+    { do: 'SIGKILL', graceMs: 1_000 },
+  ];
+  const rungs = (cause: Cause | null, forcedExit = false): string[] =>
+    ladderFor({ ladder, forcedExit, cause }).map((rung) => rung.do);
+
+  test.each<[string, Cause | null, string]>([
+    ['a stop', { type: 'stop', at: AT, source: 'test' }, 'stop-nested'],
+    ['a limit', { type: 'step-limit', at: AT, limitMs: 5 }, 'stop-nested'],
+    ['an interrupt', { type: 'interrupt', at: AT, source: 'test' }, 'interrupt-nested'],
+    ['nothing', null, 'stop-nested'],
+  ])('for %s', (_, cause, first) => {
+    expect(rungs(cause)).toEqual([first, 'abort', 'SIGKILL']);
+  });
+
+  test('also when the work is done and the process does not go', () => {
+    expect(rungs(null, true)).toEqual(['stop-nested', 'SIGKILL']);
+    expect(ladder.map(({ graceMs }) => graceMs)).toEqual([5_000, 1_000, 1_000]);
   });
 });

@@ -8,7 +8,6 @@ import { childOf, makeNest } from './support.ts';
 
 /** S083: children that start the runner again, in processes of their own, until the limits say no. */
 
-const ENDED = new Set(['completed', 'failed', 'stopped', 'paused']);
 const AGAIN = '"$NODE" "$MAIN" run "$PLAN"';
 
 /** A detached run of a plan with one step, which is told how to start the same plan again. */
@@ -33,7 +32,10 @@ const running = (cli: Cli): number => states(cli).filter((state) => state === 'r
 async function stopAll(cli: Cli, top: string): Promise<void> {
   expect(await cli.run(['stop', top])).toMatchObject({ code: 0, stderr: '' });
   await cli.run(['wait', top]);
-  for (const state of states(cli)) expect(ENDED).toContain(state);
+  for (const state of states(cli)) expect(state).toBe('stopped');
+  const causes = cli.ids().map((id) => cli.status(id).cause);
+  const sources = causes.map((cause) => (cause?.type === 'stop' ? cause.source.replace(/:.*/, '') : cause?.type));
+  expect(sources.toSorted()).toEqual([...sources.slice(1).map(() => 'ancestor'), 'command-line']);
 }
 
 describe('three levels, ten in all', () => {

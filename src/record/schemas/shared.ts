@@ -14,7 +14,7 @@ import type {
   RunLimits,
   SentSignal,
   StepPlan,
-  StopRung,
+  Rung,
   Usage,
 } from '../../../machines/protocol.ts';
 import type { RunProof } from '../result.ts';
@@ -167,7 +167,15 @@ const memberSchema = z.object({
   declared: z.boolean().exactOptional(),
 }) satisfies z.ZodType<Member>;
 
-const rung = z.enum(['abort', 'close-stdin', 'SIGINT', 'SIGTERM', 'SIGKILL']) satisfies z.ZodType<StopRung['do']>;
+const rung = z.enum([
+  'stop-nested',
+  'interrupt-nested',
+  'abort',
+  'close-stdin',
+  'SIGINT',
+  'SIGTERM',
+  'SIGKILL',
+]) satisfies z.ZodType<Rung['do']>;
 
 const sentSignalSchema = z.object({
   at: instant,
