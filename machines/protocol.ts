@@ -647,6 +647,10 @@ export interface Status {
   steps: StepStatus[];
   counts: Record<StepState, number>;
   labels: Record<string, string>;
+  /** Of a nested run. */
+  parent?: RunParent;
+  /** Runs that its children have started, once there was one: how many, and at most 16 of them. */
+  nested?: { total: number; runs: NestedStatus[] };
   /** Only while a record could not be written. */
   persistence?: 'degraded';
 }

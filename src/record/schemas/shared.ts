@@ -12,6 +12,7 @@ import type {
   RejectReason,
   RetryPlan,
   RunLimits,
+  RunParent,
   SentSignal,
   StepPlan,
   Rung,
@@ -106,6 +107,13 @@ export const limitsSchema = z.object({
   concurrency: z.int(),
   timeoutMs: z.number().nullable(),
 }) satisfies z.ZodType<RunLimits>;
+
+export const runParentSchema = z.object({
+  run: z.string(),
+  step: z.string(),
+  attempt: z.int(),
+  depth: z.int(),
+}) satisfies z.ZodType<RunParent>;
 
 const milliseconds = z.number();
 

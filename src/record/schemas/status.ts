@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import type { AttemptStatus, Status, StepState, StepStatus } from '../../../machines/protocol.ts';
+import type {
+  AttemptStatus,
+  NestedStatus,
+  RunState,
+  Status,
+  StepState,
+  StepStatus,
+} from '../../../machines/protocol.ts';
 import {
   causeSchema,
   failureCode,
@@ -9,6 +16,7 @@ import {
   ownerSchema,
   proofSummarySchema,
   runOutcomeState,
+  runParentSchema,
   usageSchema,
   v1,
   whole,
@@ -56,6 +64,28 @@ const stepStatusSchema = z.object({
   attempts: z.array(attemptStatusSchema).exactOptional(),
 }) satisfies z.ZodType<StepStatus>;
 
+const runState = z.enum([
+  'queued',
+  'running',
+  'stopping',
+  'finalizing',
+  'completed',
+  'failed',
+  'stopped',
+  'paused',
+]) satisfies z.ZodType<RunState>;
+
+const nestedStatusSchema = z.object({
+  id: z.string(),
+  step: z.string(),
+  attempt: z.int(),
+  depth: z.int(),
+  state: runState,
+  name: z.string(),
+  counts: z.partialRecord(stepState, whole),
+  updatedAt: instant,
+}) satisfies z.ZodType<NestedStatus>;
+
 /** `status.json`. */
 export const statusSchema = z.object({
   v: v1,
@@ -63,7 +93,7 @@ export const statusSchema = z.object({
   seq: whole.describe('the last journal record this reflects'),
   epoch: z.int(),
   name: z.string(),
-  state: z.enum(['queued', 'running', 'stopping', 'finalizing', 'completed', 'failed', 'stopped', 'paused']),
+  state: runState,
   cause: causeSchema.exactOptional(),
   partial: z.boolean().exactOptional(),
   startedAt: instant,
@@ -76,5 +106,7 @@ export const statusSchema = z.object({
   steps: z.array(stepStatusSchema),
   counts: z.record(stepState, whole),
   labels: z.record(z.string(), z.string()),
+  parent: runParentSchema.exactOptional(),
+  nested: z.object({ total: whole, runs: z.array(nestedStatusSchema) }).exactOptional(),
   persistence: z.literal('degraded').exactOptional(),
 }) satisfies z.ZodType<Status>;
