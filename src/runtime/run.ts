@@ -172,20 +172,6 @@ export class Runtime {
     this.end({ type: 'runner-crashed', at: now(), message: this.kit.redact(describeError(error)) });
   }
 
-  /**
-   * Moves the deadline of the run, or the limit of a step that runs; `limitMs` counts from now, 0 is over at once.
-   * False: there is nothing to move any more, or no such step runs.
-   */
-  extend(limitMs: number, step?: string): boolean {
-    const { context, status } = this.#actor.getSnapshot();
-    const active = this.#crashed === null && status === 'active' && context.outcome === null;
-    if (!active || (step !== undefined && !context.live.includes(step))) return false;
-    const at = now();
-    const deadlineAt = new Date(Date.parse(at) + limitMs).toISOString();
-    this.#send({ type: 'run.extend', at, deadlineAt, limitMs, ...(step === undefined ? {} : { step }) });
-    return true;
-  }
-
   #send(event: RunEvent): void {
     if (this.#crashed === null && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
@@ -328,8 +314,9 @@ export function stepPlanOf({
   retry,
   leftovers,
   proof,
+  asks,
 }: ResolvedStep): StepPlan {
-  return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers, proof };
+  return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers, proof, asks };
 }
 
 /** Name and labels are somebody's texts, too. */

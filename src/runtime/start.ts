@@ -156,9 +156,16 @@ function runOf(opened: ReturnType<typeof openRun>, dir: RunDir, signal: AbortSig
       const limitMs = limitFrom(deadline);
       if (limitMs === null)
         return { type: 'rejected', reason: 'bad-deadline', message: `'${deadline}' is no duration and no instant` };
-      if (runtime.extend(limitMs, step)) return { type: 'extended' };
-      const what = step === undefined ? 'the run is ending' : `step ${step} does not run`;
-      return { type: 'rejected', reason: 'not-running', message: `${what}: there is no deadline to move` };
+      const deadlineAt = new Date(Date.now() + limitMs).toISOString();
+      void opened.send({
+        type: 'extend',
+        id: ulid(),
+        source: 'library',
+        deadlineAt,
+        limitMs,
+        ...(step === undefined ? {} : { step }),
+      });
+      return { type: 'extended' };
     },
     kill: () => runtime.killNow(),
     ended: () => ended,
