@@ -85,6 +85,8 @@ describe('launch', () => {
       env: { A: '1' },
       privateDir: '/',
       sessionDir: '/',
+      resume: null,
+      mailbox: null,
     };
     return adapter.launch({ ...base, ...request });
   };
@@ -166,20 +168,44 @@ test('pi: the task is in stdin, never in argv', () => {
     model: 'fake/m:high',
     cwd: '/w',
     env: { A: '1' },
-    privateDir: '/',
-    sessionDir: '/',
+    privateDir: '/r/attempts/fix/2',
+    sessionDir: '/r/sessions',
+    resume: null,
+    mailbox: null,
   };
   expect(adapter.launch({ settings, ...request })).toEqual({
-    argv: ['node', 'cli.js', '--mode', 'json', '-p', '--no-session', '--model', 'fake/m:high', '--no-extensions'],
+    argv: [
+      'node',
+      'cli.js',
+      '--mode',
+      'json',
+      '-p',
+      '--session',
+      '/r/sessions/fix.2.jsonl',
+      '--model',
+      'fake/m:high',
+      '--no-extensions',
+    ],
     shell: false,
     env: { A: '1', PI_OFFLINE: '1', PI_TELEMETRY: '0' },
     cwd: '/w',
+    folders: ['/r/sessions'],
     stdin: { type: 'text', text: TASK },
     exit: 'own',
   });
   const { mode: _, ...twoWay } = settings;
   expect(adapter.launch({ settings: twoWay, ...request })).toMatchObject({
-    argv: ['node', 'cli.js', '--mode', 'rpc', '--no-session', '--model', 'fake/m:high', '--no-extensions'],
+    argv: [
+      'node',
+      'cli.js',
+      '--mode',
+      'rpc',
+      '--session',
+      '/r/sessions/fix.2.jsonl',
+      '--model',
+      'fake/m:high',
+      '--no-extensions',
+    ],
     stdin: { type: 'protocol' },
     exit: 'asked',
   });

@@ -66,6 +66,8 @@ async function run(
     env: home.env,
     privateDir: home.dir,
     sessionDir: home.dir,
+    resume: null,
+    mailbox: null,
   };
   const launch = adapter.launch(request);
   const [program = '', ...args] = launch.argv;
