@@ -39,7 +39,7 @@ export class Asks {
     if (more) problem('too-many', `more than ${MAX_NAMES} files lie in ${requests.path}`);
     const here = new Set(names.map((name) => name.slice(0, -'.json'.length)));
     // What was not read for want of room is not gone.
-    if (!more) for (const id of [...this.#open]) if (!here.has(id)) this.#gone(id);
+    if (!more) for (const id of this.#open) if (!here.has(id)) this.#gone(id);
     for (const id of here) if (!this.#open.has(id)) this.#take(id);
   }
 

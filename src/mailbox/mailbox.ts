@@ -108,7 +108,7 @@ class FolderMailbox implements Mailbox {
     this.#look();
     this.#closed = true;
     this.#watch.close();
-    for (const sent of [...this.#sent.values()])
+    for (const sent of this.#sent.values())
       this.#end({ id: sent.id, state: 'undelivered', reason: this.#missed(sent) });
     this.#asks.close();
     for (const folder of [this.#paths.steer, this.#paths.ask]) remove(folder);
@@ -148,7 +148,7 @@ class FolderMailbox implements Mailbox {
       return;
     }
     // Only of what is open: how many other files a child puts there costs us nothing.
-    for (const sent of [...this.#sent.values()]) this.#readAck(sent);
+    for (const sent of this.#sent.values()) this.#readAck(sent);
   }
 
   #readAck(sent: Sent): void {
