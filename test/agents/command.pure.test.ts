@@ -210,3 +210,37 @@ test('pi: the task is in stdin, never in argv', () => {
     exit: 'asked',
   });
 });
+
+test('pi: a mailbox brings the extension, and what it is for by the mode; a session is gone on with', () => {
+  const lookup = createRegistry({}, { env: {} }).get('pi', 'task');
+  if (lookup.type !== 'agent') throw new Error(lookup.message);
+  const { adapter, settings } = lookup.agent;
+  const request: LaunchRequest = {
+    settings,
+    task: TASK,
+    run: null,
+    model: null,
+    cwd: '/w',
+    env: { COXSWAIN_STEER_DIR: '/outer', COXSWAIN_ASK_DIR: '/outer' },
+    privateDir: '/r/attempts/fix/2',
+    sessionDir: '/r/sessions',
+    // Whatever a record says, it is a file of the folder.
+    resume: { session: '../../fix.1.jsonl' },
+    mailbox: { steer: '/r/attempts/fix/2/steer', ask: '/r/attempts/fix/2/ask' },
+  };
+  const rpc = adapter.launch(request);
+  expect(rpc.argv.slice(3)).toEqual([
+    '--session',
+    '/r/sessions/fix.1.jsonl',
+    '-e',
+    expect.stringMatching(/extension\.ts$/),
+  ]);
+  expect(rpc.env).toEqual({ COXSWAIN_ASK_DIR: '/r/attempts/fix/2/ask', PI_OFFLINE: '1', PI_TELEMETRY: '0' });
+  const json = adapter.launch({ ...request, settings: { ...settings, mode: 'json' } });
+  expect(json.env).toMatchObject({
+    COXSWAIN_STEER_DIR: '/r/attempts/fix/2/steer',
+    COXSWAIN_ASK_DIR: '/r/attempts/fix/2/ask',
+  });
+  expect(json.stdin).toEqual({ type: 'text', text: expect.stringMatching(/go on where you left off.*Do the task/s) });
+  expect(adapter.launch({ ...request, mailbox: null }).env).toEqual({ PI_OFFLINE: '1', PI_TELEMETRY: '0' });
+});
