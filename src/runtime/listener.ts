@@ -87,6 +87,9 @@ export class Listener {
       case 'note':
         this.#transcript().append({ at: this.#kit.now(), ...event });
         return;
+      case 'steer':
+        // Told by whoever speaks for the steering request.
+        return;
       case 'final':
       case 'error':
         this.#said = this.#judge(event);

@@ -107,6 +107,7 @@ const easilyBroken = (adapter: AgentAdapter): AgentAdapter => ({
       finish: () => session.finish(),
       abort: () => session.abort(),
       wrapUp: (leftMs) => session.wrapUp(leftMs),
+      steer: (message) => session.steer(message),
       exited: (exit) => session.exited(exit),
       push(chunk) {
         if (!Buffer.from(chunk).includes('%garbage%')) return session.push(chunk);

@@ -21,6 +21,8 @@ async function perform(task: string): Promise<{ events: AgentEvent[]; code: numb
     env: {},
     privateDir: '',
     sessionDir: '',
+    resume: null,
+    mailbox: null,
   });
   const began = performance.now();
   const child = spawn(process.execPath, [DEMO, ...ARGS]);

@@ -34,7 +34,18 @@ interface Started {
 
 /** The agent under pi's adapter: what comes out is what coxswain would understand. */
 function startUnderPi(settings: AgentSettings, task: string): UnderPi {
-  const request = { settings, task, run: null, model: 'acme/large', cwd: '.', env: {}, privateDir: '', sessionDir: '' };
+  const request = {
+    settings,
+    task,
+    run: null,
+    model: 'acme/large',
+    cwd: '.',
+    env: {},
+    privateDir: '',
+    sessionDir: '',
+    resume: null,
+    mailbox: null,
+  };
   const { argv, stdin } = piAdapter.launch(request);
   const session = piAdapter.open(request);
   const events: AgentEvent[] = [];
