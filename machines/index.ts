@@ -4,6 +4,7 @@ export { attemptMachine } from './attempt.ts';
 export { activityMachine } from './activity.ts';
 export { terminationMachine } from './termination.ts';
 export { finalizeMachine } from './finalize.ts';
+export { inboxMachine } from './inbox.ts';
 export { fill, port } from './port.ts';
 export type { Port } from './port.ts';
 export { outcomeOf, outranks } from './policy/cause.ts';
@@ -13,6 +14,7 @@ export type * from './protocol.ts';
 import { activityMachine } from './activity.ts';
 import { attemptMachine } from './attempt.ts';
 import { finalizeMachine } from './finalize.ts';
+import { inboxMachine } from './inbox.ts';
 import { runMachine } from './run.ts';
 import { stepMachine } from './step.ts';
 import { terminationMachine } from './termination.ts';
@@ -25,4 +27,5 @@ export const machines = {
   activity: activityMachine,
   termination: terminationMachine,
   finalize: finalizeMachine,
+  inbox: inboxMachine,
 };

@@ -3,6 +3,7 @@ import {
   activityMachine,
   attemptMachine,
   finalizeMachine,
+  inboxMachine,
   runMachine,
   stepMachine,
   terminationMachine,
@@ -352,6 +353,33 @@ export const finalizeModel: PathModel = {
   identity: ({ context }) => [context.tries, context.trouble?.line],
 };
 
+/* ------------------------------------------------------------------ inbox */
+
+const inboxModel = (poll: boolean): PathModel => ({
+  machine: inboxMachine,
+  input: { poll },
+  variants: (type) =>
+    table({
+      looked: [
+        { type: 'looked', found: true, unfinished: false } as never,
+        { type: 'looked', found: false, unfinished: true } as never,
+        { type: 'looked', found: false, unfinished: false } as never,
+      ],
+      'watch.failed': [{ type: 'watch.failed', message: 'no more watches' } as never],
+      'receipts.stuck': [{ type: 'receipts.stuck', message: 'no room' } as never],
+      'inbox.close': [{ type: 'inbox.close', state: 'completed' } as never],
+      'xstate.done.actor.flush': [done('flush', { unwritten: 0 })],
+      'xstate.error.actor.shut': [failed('shut')],
+      'xstate.error.actor.drain': [failed('drain')],
+      'xstate.error.actor.flush': [failed('flush')],
+    })(type),
+  /** After two tries nothing is new. */
+  identity: ({ context }) => [Math.min(context.tries, 2), context.ending, context.trouble !== null],
+  feasible: ({ context }, { type }) => type !== 'receipts.stuck' || context.tries < 2,
+});
+
+export const inboxModels: PathModel[] = [inboxModel(false), inboxModel(true)];
+
 export const models: Record<string, PathModel[]> = {
   run: [runModel],
   step: [stepModel],
@@ -359,4 +387,5 @@ export const models: Record<string, PathModel[]> = {
   activity: activityModels,
   termination: terminationModels,
   finalize: [finalizeModel],
+  inbox: inboxModels,
 };
