@@ -1,5 +1,6 @@
 import type { AttemptLimits, ProofLevel, RetryPlan, StepPlan } from '../../machines/protocol.ts';
 import type { AgentSettings } from '../agents/index.ts';
+import type { PlanInput } from './schema.ts';
 
 /** A plan after defaults: what a run is started from and what `plan.json` keeps. Plain JSON, every path absolute. */
 export interface ResolvedPlan {
@@ -11,6 +12,8 @@ export interface ResolvedPlan {
   labels: Record<string, string>;
   /** The definitions the plan itself brings, by name. Built-in agents are not listed. */
   agents: Record<string, AgentSettings>;
+  /** As they were written: for steps that are appended later. Those of the plan have taken them in. */
+  defaults?: PlanInput['defaults'];
   /** 1 to 10,000, in the order of the plan. */
   steps: ResolvedStep[];
 }
