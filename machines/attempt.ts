@@ -235,7 +235,6 @@ export const attemptMachine = base
       forcedExit: false,
       proof: null,
       usage: NO_USAGE,
-      session: null,
       tool: null,
       activity: 'fresh',
       startedAt: null,
@@ -262,6 +261,9 @@ export const attemptMachine = base
       // Once the attempt is ending, what the agent makes of it no longer matters.
       'child.resumed': { actions: 'passOver' },
       'child.broken': { actions: 'passOver' },
+      'child.steer': { actions: 'passOver' },
+      'child.asked': { actions: 'passOver' },
+      'child.ask-gone': { actions: 'passOver' },
       end: [
         { guard: 'committed', actions: 'recordLate' },
         { guard: 'strongest', actions: ['recordOvertaken', 'latch'] },

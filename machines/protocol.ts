@@ -151,6 +151,37 @@ export interface Failure {
   detail?: Record<string, string | number | boolean | null>;
 }
 
+/* ------------------------------------------------------------------ messages */
+
+/** What of a text goes on record: how long it is, and the first 12 hex digits of its hash. Never the text. */
+export interface TextDigest {
+  chars: number;
+  sha256: string;
+}
+
+/** `now`: at the next tool boundary. `next`: after the answer. `auto`: as the agent finds right. */
+export type SteerMode = 'now' | 'next' | 'auto';
+
+/** Why a message was not taken by an agent, as far as anybody knows. */
+export type UndeliveredReason =
+  /** This agent cannot be spoken to while it works. */
+  | 'unsupported'
+  /** Its time was over first. */
+  | 'expired'
+  /** Another message had this id. */
+  | 'conflict'
+  /** It was taken into a turn that was then dropped. */
+  | 'aborted'
+  /** It was handed over, and nothing ever said that it was taken. */
+  | 'unconfirmed'
+  /** The step, or its attempt, ended before the message could be handed over or taken. */
+  | 'step-ended'
+  | 'run-ended'
+  /** So many wait already. */
+  | 'inbox-full'
+  /** It could not be handed over. */
+  | 'failed';
+
 /* ------------------------------------------------------------------ usage and proof */
 
 export interface Usage {
@@ -246,13 +277,27 @@ export type ChildEvent =
   | { type: 'child.broken'; at: Instant; reason: string }
   | { type: 'child.exited'; at: Instant; code: number | null; signal: string | null }
   /** Everything that will be read has been read; `end` is the final verdict. Comes once, after `child.exited`. */
-  | { type: 'child.drained'; at: Instant; how: 'closed' | 'quiet' | 'limit'; end: AgentEnd };
+  | { type: 'child.drained'; at: Instant; how: 'closed' | 'quiet' | 'limit'; end: AgentEnd }
+  | ChildSteer
+  /** The child asks its supervisor something; `expiresAt` null: it waits for as long as it lives. */
+  | { type: 'child.asked'; at: Instant; ask: string; text: TextDigest; expiresAt: Instant | null }
+  /** The child no longer waits for an answer. */
+  | { type: 'child.ask-gone'; at: Instant; ask: string };
+
+/** What became of a message. `taken`: into the agent's conversation; `delivered`: and the agent went on with it. */
+export type ChildSteer =
+  | { type: 'child.steer'; at: Instant; id: string; state: 'queued' | 'taken' | 'delivered' }
+  | { type: 'child.steer'; at: Instant; id: string; state: 'undelivered'; reason: UndeliveredReason };
 
 /** What an attempt tells its child port. */
 export type ChildCommand =
   | { type: 'child.finish' }
   /** There is so much time left; an agent that can be told is told to come to an end. */
-  | { type: 'child.wrap-up'; leftMs: number };
+  | { type: 'child.wrap-up'; leftMs: number }
+  /** Hands over a message; its text is held outside the machines, under this id. */
+  | { type: 'child.steer'; id: string; mode: SteerMode }
+  /** Answers an ask; the text is held outside the machines. Without one it is declined. */
+  | { type: 'child.answer'; ask: string };
 
 export interface AttemptInput {
   step: StepId;
@@ -267,6 +312,8 @@ export interface AttemptInput {
   delivery: 'auto' | 'file';
   /** The earliest end that is known now: of the run, of the step. Passed to the child. */
   deadlineAt: Instant | null;
+  /** Goes on in this session of the agent: the step was paused in it. Null: begins afresh. */
+  session: string | null;
   at: Instant;
 }
 
@@ -407,16 +454,28 @@ export interface RunInput {
   seed: number;
 }
 
-/** A command that was read from the inbox or came through the library. */
-export interface StopCommand {
-  id: string;
-  type: 'stop';
-  source: string;
-  reason?: string;
-}
-export type Command = StopCommand;
+/**
+ * A command that was read from the inbox or came through the library. `source`: who sends it. Texts are held outside
+ * the machines, under the command's id.
+ */
+export type Command =
+  | { type: 'stop'; id: string; source: string; step?: StepId; reason?: string }
+  /** Pauses: resumable, in the same session where the agent has one. */
+  | { type: 'interrupt'; id: string; source: string; step?: StepId; reason?: string }
+  /** Goes on with a paused step; without `step` with all that are paused. */
+  | { type: 'resume'; id: string; source: string; step?: StepId }
+  /** A message for a step's agent; without `step` for every agent that works. */
+  | { type: 'steer'; id: string; source: string; step?: StepId; mode: SteerMode; text: TextDigest; expiresMs?: number }
+  /** More steps, resolved and checked. */
+  | { type: 'append'; id: string; source: string; steps: StepPlan[] }
+  /** A new deadline; `limitMs` counts from now, 0 is over at once. */
+  | { type: 'extend'; id: string; source: string; step?: StepId; deadlineAt: Instant; limitMs: number }
+  | { type: 'answer'; id: string; source: string; ask: string; text: TextDigest };
+export type CommandType = Command['type'];
+export type StopCommand = Extract<Command, { type: 'stop' }>;
 
-export type Verdicts = 'applied' | 'rejected' | 'conflict';
+/** Final verdicts. `delivered` and `undelivered` are those of steering. */
+export type Verdicts = 'applied' | 'delivered' | 'rejected' | 'undelivered' | 'conflict';
 export type RejectReason =
   | 'already-ended'
   | 'run-ended'
@@ -427,15 +486,50 @@ export type RejectReason =
   | 'not-a-file'
   | 'unsupported'
   | 'id-reused'
-  | 'too-many';
+  | 'too-many'
+  /** The run has not begun. */
+  | 'not-begun'
+  /** The run is being ended. */
+  | 'stopping'
+  | 'unknown-step'
+  /** The step does not run, so it has no limit to move. */
+  | 'not-running'
+  /** Nothing that was named is paused. */
+  | 'not-paused'
+  /** Of a step to append: its id is taken. */
+  | 'step-exists'
+  | 'unknown-ask'
+  /** The ask has had its end. */
+  | 'not-waiting';
+
+/** What became of a steering request at one step. */
+export interface Target {
+  step: StepId;
+  state: TargetState;
+  /** Of an undelivered one. */
+  reason?: UndeliveredReason;
+}
+export type TargetState = 'scheduled' | 'routed' | 'queued' | 'delivered' | 'undelivered';
 
 export interface Answer {
   id: string;
   command: string;
   verdict: Verdicts;
-  reason?: RejectReason;
+  reason?: RejectReason | UndeliveredReason;
   at: Instant;
   detail?: string;
+  /** Of a steering request that had more than one. */
+  targets?: Target[];
+  /** Undelivered, but some of its targets took it. */
+  partial?: boolean;
+}
+
+/** What is known of a command before its final verdict, beyond that it was accepted. */
+export interface Progress {
+  id: string;
+  command: string;
+  verdict: 'queued';
+  at: Instant;
 }
 
 export type RunEvent =
@@ -593,7 +687,16 @@ export type JournalBody =
     }
   | { type: 'cause.late'; at: Instant; step?: StepId; attempt?: number; cause: Cause; won: Cause }
   | { type: 'command.accepted'; at: Instant; id: string; command: string; source: string }
-  | { type: 'command.answered'; at: Instant; id: string; command: string; verdict: Verdicts; reason?: RejectReason }
+  | {
+      type: 'command.answered';
+      at: Instant;
+      id: string;
+      command: string;
+      verdict: Verdicts;
+      reason?: RejectReason | UndeliveredReason;
+      /** Undelivered, but some of its targets took it. */
+      partial?: boolean;
+    }
   | { type: 'persistence.degraded'; at: Instant; line: string; message: string }
   | { type: 'persistence.restored'; at: Instant };
 

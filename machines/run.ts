@@ -87,6 +87,7 @@ function causeIn(event: Event, limitMs: number | null): Cause | null {
     case 'deadline.reached':
       return { type: 'run-deadline', at: event.at, limitMs: limitMs ?? 0 };
     case 'run.command': {
+      if (event.command.type !== 'stop') return null;
       const { id, source, reason } = event.command;
       return { type: 'stop', at: event.at, source, command: id, ...(reason === undefined ? {} : { reason }) };
     }
@@ -123,6 +124,7 @@ export const runMachine = base
         const cause = causeIn(event, context.limitMs);
         return cause !== null && outranks(cause, context.cause);
       },
+      stops: ({ event }) => event.type === 'run.command' && event.command.type === 'stop',
       nothingLeft: ({ context }) => context.live.length === 0 && context.waiting.length === 0,
       nobodyLive: ({ context }) => context.live.length === 0,
       recordedCompleted: ({ context, event }) => isRecorded(event) && context.outcome?.state === 'completed',
@@ -258,6 +260,14 @@ export const runMachine = base
         const { id, type: command } = event.command;
         enqueue({ type: 'answer', params: { id, command, verdict: 'applied', at: event.at } });
       }),
+      answerUnsupported: base.enqueueActions(({ event, enqueue }) => {
+        assertEvent(event, 'run.command');
+        const { id, type: command } = event.command;
+        enqueue({
+          type: 'answer',
+          params: { id, command, verdict: 'rejected', reason: 'unsupported', at: event.at },
+        });
+      }),
       answerTooLate: base.enqueueActions(({ context, event, enqueue }) => {
         assertEvent(event, 'run.command');
         const { id, type: command } = event.command;
@@ -351,7 +361,10 @@ export const runMachine = base
             on: {
               'step.released': { actions: ['releaseSlot', 'startSteps'] },
               'xstate.done.actor.*': { actions: ['settleStep', 'startSteps'] },
-              'run.command': { target: 'stopping', actions: ['acceptCommand', 'latch', 'answerApplied'] },
+              'run.command': [
+                { guard: 'stops', target: 'stopping', actions: ['acceptCommand', 'latch', 'answerApplied'] },
+                { actions: ['acceptCommand', 'answerUnsupported'] },
+              ],
               'run.end': { target: 'stopping', actions: 'latch' },
               'deadline.reached': { target: 'stopping', actions: 'latch' },
             },
@@ -366,7 +379,8 @@ export const runMachine = base
                   guard: 'strongest',
                   actions: ['acceptCommand', 'recordOvertaken', 'latch', 'recordStopping', 'endSteps', 'answerApplied'],
                 },
-                { actions: ['acceptCommand', 'answerApplied'] },
+                { guard: 'stops', actions: ['acceptCommand', 'answerApplied'] },
+                { actions: ['acceptCommand', 'answerUnsupported'] },
               ],
               'run.end': [
                 { guard: 'strongest', actions: ['recordOvertaken', 'latch', 'recordStopping', 'endSteps'] },

@@ -262,6 +262,7 @@ export const stepMachine = base
             leftovers: context.plan.leftovers,
             delivery: context.tries.delivery,
             deadlineAt: deadlineOf(context),
+            session: null,
             at: context.at,
           }),
           onDone: [

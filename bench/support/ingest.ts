@@ -35,6 +35,7 @@ export function ingest(bytes: Buffer, folder: string): void {
     leftovers: 'end',
     delivery: 'auto',
     deadlineAt: null,
+    session: null,
     at,
   };
   const attempt = createActor(machine, { input });

@@ -57,6 +57,11 @@ export const child = (kit: Kit) =>
           case 'child.wrap-up':
             writer.wrapUp(command.leftMs);
             return;
+          case 'child.steer':
+            tell({ type: 'child.steer', at: kit.now(), id: command.id, state: 'undelivered', reason: 'unsupported' });
+            return;
+          case 'child.answer':
+            return;
         }
       }),
     );

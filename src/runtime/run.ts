@@ -151,7 +151,7 @@ export class Runtime {
 
   /** The reason is somebody's text and goes on record: without secrets, and not at any length. */
   #fitForRecord(command: Command): Command {
-    if (command.reason === undefined) return command;
+    if (!('reason' in command) || command.reason === undefined) return command;
     return { ...command, reason: this.kit.redact(command.reason).slice(0, MOST_REASON_CHARS) };
   }
 

@@ -1,5 +1,5 @@
 import { ulid } from 'ulid';
-import type { JournalRecord, RunOutput, Status } from '../../machines/protocol.ts';
+import type { JournalRecord, RunOutput, Status, Verdicts } from '../../machines/protocol.ts';
 import { CoxswainError } from '../errors.ts';
 import { type ResolvedPlan, parseDuration } from '../plan/index.ts';
 import {
@@ -28,7 +28,7 @@ export interface StartOptions extends SourceOptions {
 /** The answer to a command. */
 export interface Answered {
   id: string;
-  verdict: 'applied' | 'rejected' | 'conflict';
+  verdict: Verdicts;
   /** Why it was not applied; a stable word. */
   reason?: string;
   at: string;

@@ -151,6 +151,14 @@ test('record: every journal type, state, cause and reason', () => {
     unsupported: true,
     'id-reused': true,
     'too-many': true,
+    'not-begun': true,
+    stopping: true,
+    'unknown-step': true,
+    'not-running': true,
+    'not-paused': true,
+    'step-exists': true,
+    'unknown-ask': true,
+    'not-waiting': true,
   });
   expect(spansIn(section(record, 'Commands and receipts'))).toEqual(expect.arrayContaining(reasons));
 });

@@ -89,6 +89,7 @@ export const attemptModel: PathModel = {
     leftovers: 'end',
     delivery: 'auto',
     deadlineAt: null,
+    session: null,
     at: AT,
   } satisfies AttemptInput,
   variants: table({
@@ -325,7 +326,10 @@ function runVariants(type: string, { context }: AnyMachineSnapshot): EventObject
   return table({
     'run.begin': [{ type, at: AT, deadlineAt: AT } as never],
     'run.refuse': [{ type, at: AT, cause: { type: 'failure', at: AT, reason: 'runner-start' } } as never],
-    'run.command': [{ type, at: AT, command: { id: 'c1', type: 'stop', source: 'test' } } as never],
+    'run.command': [
+      { type, at: AT, command: { id: 'c1', type: 'stop', source: 'test' } } as never,
+      { type, at: AT, command: { id: 'c2', type: 'resume', source: 'test' } } as never,
+    ],
     'run.end': [
       { type, cause: { type: 'runner-signal', at: AT, signal: 'SIGTERM' } } as never,
       { type, cause: { type: 'budget', at: AT, budget: 'usage' } } as never,

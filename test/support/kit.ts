@@ -129,6 +129,7 @@ export const attemptInput = (given: Partial<AttemptInput> & Pick<AttemptInput, '
   leftovers: 'end',
   delivery: 'auto',
   deadlineAt: null,
+  session: null,
   ...given,
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClosedInbox, CommandFile, Receipt } from '../receipts.ts';
-import { instant, rejectReason, sha256, v1 } from './shared.ts';
+import { answerReason, instant, sha256, targetSchema, v1 } from './shared.ts';
 
 const commandBase = {
   v: v1,
@@ -33,9 +33,11 @@ export const receiptSchema = z.object({
   id: z.string(),
   type: z.string(),
   verdict: z.enum(['accepted', 'queued', 'delivered', 'undelivered', 'applied', 'rejected', 'conflict']),
-  reason: rejectReason.exactOptional(),
+  reason: answerReason.exactOptional(),
   at: instant,
   final: z.boolean(),
+  targets: z.array(targetSchema).exactOptional(),
+  partial: z.boolean().exactOptional(),
   detail: z.string().exactOptional(),
   sha256: sha256.exactOptional(),
 }) satisfies z.ZodType<Receipt>;

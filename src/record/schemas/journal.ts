@@ -13,7 +13,8 @@ import {
   v1,
   runOutcomeState,
   stepOutcome,
-  rejectReason,
+  answerReason,
+  verdicts,
 } from './shared.ts';
 
 function journalLine<const T extends JournalType, const S extends z.ZodRawShape>(type: T, shape: S) {
@@ -80,8 +81,9 @@ export const journalRecordSchema = z.discriminatedUnion('type', [
   journalLine('command.answered', {
     id: z.string(),
     command: z.string(),
-    verdict: z.enum(['applied', 'rejected', 'conflict']),
-    reason: rejectReason.exactOptional(),
+    verdict: verdicts,
+    reason: answerReason.exactOptional(),
+    partial: z.boolean().exactOptional(),
   }),
   journalLine('persistence.degraded', { line: z.string(), message: z.string() }),
   journalLine('persistence.restored', {}),

@@ -15,7 +15,11 @@ import type {
   SentSignal,
   StepPlan,
   StopRung,
+  Target,
+  TargetState,
+  UndeliveredReason,
   Usage,
+  Verdicts,
 } from '../../../machines/protocol.ts';
 import type { RunProof } from '../result.ts';
 
@@ -206,7 +210,7 @@ export const runOutcomeState = z.enum(['completed', 'failed', 'stopped', 'paused
 
 export const stepOutcome = z.enum(['completed', 'failed', 'stopped', 'paused', 'skipped']);
 
-export const rejectReason = z.enum([
+const rejectReason = z.enum([
   'already-ended',
   'run-ended',
   'invalid',
@@ -217,4 +221,48 @@ export const rejectReason = z.enum([
   'unsupported',
   'id-reused',
   'too-many',
+  'not-begun',
+  'stopping',
+  'unknown-step',
+  'not-running',
+  'not-paused',
+  'step-exists',
+  'unknown-ask',
+  'not-waiting',
 ]) satisfies z.ZodType<RejectReason>;
+
+export const undeliveredReason = z.enum([
+  'unsupported',
+  'expired',
+  'conflict',
+  'aborted',
+  'unconfirmed',
+  'step-ended',
+  'run-ended',
+  'inbox-full',
+  'failed',
+]) satisfies z.ZodType<UndeliveredReason>;
+
+export const answerReason = z.enum([...new Set([...rejectReason.options, ...undeliveredReason.options])]);
+
+export const verdicts = z.enum([
+  'applied',
+  'delivered',
+  'rejected',
+  'undelivered',
+  'conflict',
+]) satisfies z.ZodType<Verdicts>;
+
+export const targetState = z.enum([
+  'scheduled',
+  'routed',
+  'queued',
+  'delivered',
+  'undelivered',
+]) satisfies z.ZodType<TargetState>;
+
+export const targetSchema = z.object({
+  step: z.string(),
+  state: targetState,
+  reason: undeliveredReason.exactOptional(),
+}) satisfies z.ZodType<Target>;
