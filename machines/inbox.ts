@@ -17,6 +17,9 @@ export interface InboxContext {
 }
 
 type None = { type: 'none' };
+/** The state the run ends in. */
+type Ending = { state: string };
+const endingOf = ({ context }: { context: InboxContext }): Ending => ({ state: context.ending ?? '' });
 
 const base = setup({
   types: {
@@ -37,11 +40,11 @@ const base = setup({
     /** Writes receipts as they come. */
     write: port<None, undefined, undefined, InboxEvent>('write'),
     /** Makes `closed.json`. */
-    shut: port<None, { state: string }>('shut'),
+    shut: port<None, Ending>('shut'),
     /** Takes everything that is left, and refuses it. */
-    drain: port<None, undefined>('drain'),
+    drain: port<None, Ending>('drain'),
     /** Writes every receipt that is left. */
-    flush: port<None, undefined, InboxOutput>('flush'),
+    flush: port<None, Ending, InboxOutput>('flush'),
   },
   actions: {
     /** Filled by whoever has somebody to warn. */
@@ -52,9 +55,8 @@ const base = setup({
 const s = base.extend({
   guards: {
     mustPoll: ({ context }) => context.poll,
-    firstTrouble: ({ context }) => context.tries === 0,
-    foundSome: ({ event }) => event.type === 'looked' && event.found,
-    someUnfinished: ({ event }) => event.type === 'looked' && event.unfinished,
+    found: ({ event }) => event.type === 'looked' && event.found,
+    unfinished: ({ event }) => event.type === 'looked' && event.unfinished,
   },
   delays: {
     unfinished: UNFINISHED,
@@ -68,11 +70,11 @@ const s = base.extend({
     warnMissing: base.enqueueActions(({ enqueue }) => {
       enqueue({ type: 'warn', params: { code: 'folder-missing', reason: '' } });
     }),
-    warnUnwritten: base.enqueueActions(({ event, enqueue }) => {
-      const reason = event.type === 'receipts.stuck' ? event.message : '';
-      enqueue({ type: 'warn', params: { code: 'receipt-unwritten', reason } });
+    noteStuck: base.enqueueActions(({ context, event, enqueue }) => {
+      const reason = event.type === 'stuck' ? event.message : '';
+      if (context.tries === 0) enqueue({ type: 'warn', params: { code: 'receipt-unwritten', reason } });
+      enqueue.assign({ tries: context.tries + 1 });
     }),
-    noteStuck: base.assign(({ context }) => ({ tries: context.tries + 1 })),
     noteWritten: base.assign({ tries: 0 }),
     noteEnding: base.assign(({ context, event }) => ({
       ending: event.type === 'inbox.close' ? event.state : context.ending,
@@ -91,12 +93,12 @@ const s = base.extend({
 
 /** How it is learned that something may have come. Each only hints; what there is, a look tells. */
 const source = s.createStateConfig({
-  description: 'How it is learned that something may have come',
+  description: 'How it learns that something may have come',
   initial: 'choosing',
   states: {
     choosing: { always: [{ guard: 'mustPoll', target: 'polling' }, { target: 'native' }] },
     native: {
-      description: 'The system tells; a slow look at the time of the folder is the net below',
+      description: 'The system tells',
       invoke: { id: 'watch', src: 'watch' },
       on: {
         'watch.failed': { target: 'polling', actions: 'warnPolling' },
@@ -105,17 +107,17 @@ const source = s.createStateConfig({
       },
     },
     polling: {
-      description: 'A network disk, or a watch that failed: by the clock',
+      description: 'By the clock: a network disk, or a watch that failed',
       invoke: { id: 'poll', src: 'poll' },
       on: { 'folder.missing': 'away' },
     },
     away: {
-      description: 'The folder is missing; nothing can come until it is back',
+      description: 'The folder is missing',
       entry: 'warnMissing',
       invoke: { id: 'await', src: 'await' },
       on: { 'folder.back': 'last' },
     },
-    last: { type: 'history', target: 'choosing' },
+    last: { type: 'history', target: 'native' },
   },
 });
 
@@ -129,20 +131,18 @@ const looking = s.createStateConfig({
       on: {
         looked: [
           // What came meanwhile was not in the list that was read.
-          { guard: 'foundSome', target: 'reading', reenter: true },
-          { guard: 'someUnfinished', target: 'settling' },
+          { guard: 'found', target: 'reading', reenter: true },
+          { guard: 'unfinished', target: 'settling' },
           { target: 'resting' },
         ],
       },
     },
     settling: {
-      description: 'A file may still be being written: it is looked at once more',
-      on: { 'folder.hint': 'reading', 'folder.changed': 'reading', 'folder.back': 'reading' },
+      description: 'A file may still be being written',
+      on: { 'folder.hint': 'reading' },
       after: { unfinished: 'reading' },
     },
-    resting: {
-      on: { 'folder.hint': 'reading', 'folder.changed': 'reading', 'folder.back': 'reading' },
-    },
+    resting: { on: { 'folder.hint': 'reading' } },
   },
 });
 
@@ -153,15 +153,12 @@ const receipts = s.createStateConfig({
     flowing: {
       invoke: { id: 'write', src: 'write' },
       on: {
-        'receipts.written': { actions: 'noteWritten' },
-        'receipts.stuck': [
-          { guard: 'firstTrouble', target: 'stuck', actions: ['warnUnwritten', 'noteStuck'] },
-          { target: 'stuck', actions: 'noteStuck' },
-        ],
+        written: { actions: 'noteWritten' },
+        stuck: { target: 'stuck', actions: 'noteStuck' },
       },
     },
     stuck: {
-      description: 'They wait in memory and are tried again',
+      description: 'They wait for another try',
       after: { backOff: 'flowing' },
     },
   },
@@ -173,11 +170,10 @@ export const inboxMachine = s.createMachine({
   description: 'The way in for commands: watched, read in batches, closed with every command answered',
   context: ({ input }) => ({ poll: input.poll, ending: null, tries: 0, trouble: null, unwritten: 0 }),
   initial: 'watching',
-  on: { 'inbox.abandon': '.abandoned' },
   states: {
     watching: {
       type: 'parallel',
-      on: { 'inbox.close': { target: 'closing', actions: 'noteEnding' } },
+      on: { 'inbox.close': { target: 'closing', actions: 'noteEnding' }, 'inbox.abandon': 'abandoned' },
       states: { source, looking, receipts },
     },
     closing: {
@@ -188,7 +184,7 @@ export const inboxMachine = s.createMachine({
           invoke: {
             id: 'shut',
             src: 'shut',
-            input: ({ context }) => ({ state: context.ending ?? '' }),
+            input: endingOf,
             onDone: 'draining',
             onError: { target: 'troubled', actions: 'noteTrouble' },
           },
@@ -197,6 +193,7 @@ export const inboxMachine = s.createMachine({
           invoke: {
             id: 'drain',
             src: 'drain',
+            input: endingOf,
             onDone: 'answering',
             onError: { target: 'troubled', actions: 'noteTrouble' },
           },
@@ -205,6 +202,7 @@ export const inboxMachine = s.createMachine({
           invoke: {
             id: 'flush',
             src: 'flush',
+            input: endingOf,
             onDone: { target: '#inbox.closed', actions: 'noteAnswered' },
             onError: { target: 'troubled', actions: 'noteTrouble' },
           },
@@ -212,7 +210,7 @@ export const inboxMachine = s.createMachine({
         troubled: {
           description:
             'It could not be written that it is closed, or an answer could not; whoever ends the run tries again',
-          on: { 'inbox.close': { target: 'shutting', actions: 'noteEnding' } },
+          on: { 'inbox.close': { target: 'shutting', actions: 'noteEnding' }, 'inbox.abandon': '#inbox.abandoned' },
         },
       },
     },

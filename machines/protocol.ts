@@ -597,8 +597,8 @@ export type InboxEvent =
   | { type: 'watch.failed'; message: string }
   /** A batch was read and acted on. `unfinished`: a file in it may still be being written. */
   | { type: 'looked'; found: boolean; unfinished: boolean }
-  | { type: 'receipts.written' }
-  | { type: 'receipts.stuck'; message: string }
+  | { type: 'written' }
+  | { type: 'stuck'; message: string }
   | { type: 'inbox.close'; state: string }
   | { type: 'inbox.abandon' };
 

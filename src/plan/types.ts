@@ -1,6 +1,5 @@
 import type { AttemptLimits, ProofLevel, RetryPlan, StepPlan } from '../../machines/protocol.ts';
 import type { AgentSettings } from '../agents/index.ts';
-import type { PlanInput } from './schema.ts';
 
 /** A plan after defaults: what a run is started from and what `plan.json` keeps. Plain JSON, every path absolute. */
 export interface ResolvedPlan {
@@ -13,7 +12,7 @@ export interface ResolvedPlan {
   /** The definitions the plan itself brings, by name. Built-in agents are not listed. */
   agents: Record<string, AgentSettings>;
   /** As they were written: for steps that are appended later. Those of the plan have taken them in. */
-  defaults?: PlanInput['defaults'];
+  defaults?: object;
   /** 1 to 10,000, in the order of the plan. */
   steps: ResolvedStep[];
 }

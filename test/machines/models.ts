@@ -370,7 +370,7 @@ const inboxModel = (poll: boolean): PathModel => ({
         { type: 'looked', found: false, unfinished: false } as never,
       ],
       'watch.failed': [{ type: 'watch.failed', message: 'no more watches' } as never],
-      'receipts.stuck': [{ type: 'receipts.stuck', message: 'no room' } as never],
+      stuck: [{ type: 'stuck', message: 'no room' } as never],
       'inbox.close': [{ type: 'inbox.close', state: 'completed' } as never],
       'xstate.done.actor.flush': [done('flush', { unwritten: 0 })],
       'xstate.error.actor.shut': [failed('shut')],
@@ -379,7 +379,7 @@ const inboxModel = (poll: boolean): PathModel => ({
     })(type),
   /** After two tries nothing is new. */
   identity: ({ context }) => [Math.min(context.tries, 2), context.ending, context.trouble !== null],
-  feasible: ({ context }, { type }) => type !== 'receipts.stuck' || context.tries < 2,
+  feasible: ({ context }, { type }) => type !== 'stuck' || context.tries < 2,
 });
 
 export const inboxModels: PathModel[] = [inboxModel(false), inboxModel(true)];
