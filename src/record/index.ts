@@ -11,11 +11,13 @@ export {
 } from './atomic.ts';
 export {
   addActive,
+  addPlanPart,
   claimOwner,
   createAttemptDir,
   createRunDir,
   makeDir,
   removeActive,
+  removePlanPart,
   removeStaleTemporaries,
   type Claim,
   type CreatedRun,
