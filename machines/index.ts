@@ -6,6 +6,7 @@ export { terminationMachine } from './termination.ts';
 export { finalizeMachine } from './finalize.ts';
 export { steeringMachine } from './steering.ts';
 export { askMachine } from './ask.ts';
+export { inboxMachine } from './inbox.ts';
 export { fill, port } from './port.ts';
 export type { Port } from './port.ts';
 export { outcomeOf, outranks } from './policy/cause.ts';
@@ -17,6 +18,7 @@ import { activityMachine } from './activity.ts';
 import { askMachine } from './ask.ts';
 import { attemptMachine } from './attempt.ts';
 import { finalizeMachine } from './finalize.ts';
+import { inboxMachine } from './inbox.ts';
 import { runMachine } from './run.ts';
 import { steeringMachine } from './steering.ts';
 import { stepMachine } from './step.ts';
@@ -32,4 +34,5 @@ export const machines = {
   finalize: finalizeMachine,
   steering: steeringMachine,
   ask: askMachine,
+  inbox: inboxMachine,
 };

@@ -706,6 +706,34 @@ export interface FinalizeOutput {
   recorded: boolean;
 }
 
+/* ------------------------------------------------------------------ inbox */
+
+export interface InboxInput {
+  /** The folder is on a disk whose changes the system does not tell of. */
+  poll: boolean;
+}
+
+export type InboxEvent =
+  /** Something may have come. */
+  | { type: 'folder.hint' }
+  /** Another folder lies there under the same name. */
+  | { type: 'folder.changed' }
+  | { type: 'folder.missing' }
+  | { type: 'folder.back' }
+  | { type: 'watch.failed'; message: string }
+  /** A batch was read and acted on. `unfinished`: a file in it may still be being written. */
+  | { type: 'looked'; found: boolean; unfinished: boolean }
+  | { type: 'written' }
+  | { type: 'stuck'; message: string }
+  | { type: 'inbox.close'; state: string }
+  | { type: 'inbox.abandon' };
+
+export type InboxWarningCode = 'polling' | 'folder-missing' | 'receipt-unwritten';
+export interface InboxOutput {
+  /** Receipts that found no folder to go to. */
+  unwritten: number;
+}
+
 /* ------------------------------------------------------------------ journal */
 
 /** What happened, as machines record it. The journal adds `v`, `seq` and `epoch` and writes `at` as `ts`. */

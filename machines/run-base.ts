@@ -111,7 +111,5 @@ export const base = setup({
     answer: (_args, _answer: Answer) => {},
     /** Filled by the runtime: what is known of a command before that. */
     progress: (_args, _progress: Progress) => {},
-    /** Filled by the runtime: the steps of this command belong to the plan from now on. */
-    adopt: (_args, _append: { command: string }) => {},
   },
 });

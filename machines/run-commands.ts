@@ -222,7 +222,6 @@ export const append = base.enqueueActions(({ context, event, enqueue }) => {
   const { at, command } = event;
   if (command.type !== 'append') return;
   const { id, steps } = command;
-  enqueue({ type: 'adopt', params: { command: id } });
   enqueue.assign({
     steps: [...context.steps, ...steps],
     waiting: [...context.waiting, ...steps.map((step) => step.id)],

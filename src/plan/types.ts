@@ -13,7 +13,7 @@ export interface ResolvedPlan {
   /** The definitions the plan itself brings, by name. Built-in agents are not listed. */
   agents: Record<string, AgentSettings>;
   /** As they were written: for steps that are appended later. Those of the plan have taken them in. */
-  defaults?: PlanInput['defaults'];
+  defaults?: object;
   /** 1 to 10,000, in the order of the plan. */
   steps: ResolvedStep[];
 }

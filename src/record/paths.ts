@@ -8,6 +8,8 @@ export interface RunDir extends ControlPaths {
   readonly id: string;
   readonly path: string;
   readonly plan: string;
+  /** What was appended to the plan: `plan/<n>.json`. */
+  readonly planParts: string;
   readonly status: string;
   readonly journal: string;
   readonly result: string;
@@ -67,6 +69,7 @@ export function runDir(root: string, id: string): RunDir {
     id,
     path,
     plan: join(path, 'plan.json'),
+    planParts: join(path, 'plan'),
     status: join(path, 'status.json'),
     journal: join(path, 'events.jsonl'),
     result: join(path, 'result.json'),

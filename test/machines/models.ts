@@ -4,6 +4,7 @@ import {
   askMachine,
   attemptMachine,
   finalizeMachine,
+  inboxMachine,
   runMachine,
   steeringMachine,
   stepMachine,
@@ -527,6 +528,33 @@ export const finalizeModel: PathModel = {
   identity: ({ context }) => [context.tries, context.trouble?.line],
 };
 
+/* ------------------------------------------------------------------ inbox */
+
+const inboxModel = (poll: boolean): PathModel => ({
+  machine: inboxMachine,
+  input: { poll },
+  variants: (type) =>
+    table({
+      looked: [
+        { type: 'looked', found: true, unfinished: false } as never,
+        { type: 'looked', found: false, unfinished: true } as never,
+        { type: 'looked', found: false, unfinished: false } as never,
+      ],
+      'watch.failed': [{ type: 'watch.failed', message: 'no more watches' } as never],
+      stuck: [{ type: 'stuck', message: 'no room' } as never],
+      'inbox.close': [{ type: 'inbox.close', state: 'completed' } as never],
+      'xstate.done.actor.flush': [done('flush', { unwritten: 0 })],
+      'xstate.error.actor.shut': [failed('shut')],
+      'xstate.error.actor.drain': [failed('drain')],
+      'xstate.error.actor.flush': [failed('flush')],
+    })(type),
+  /** After two tries nothing is new. */
+  identity: ({ context }) => [Math.min(context.tries, 2), context.ending, context.trouble !== null],
+  feasible: ({ context }, { type }) => type !== 'stuck' || context.tries < 2,
+});
+
+export const inboxModels: PathModel[] = [inboxModel(false), inboxModel(true)];
+
 export const models: Record<string, PathModel[]> = {
   run: runModels,
   step: [stepModel],
@@ -536,4 +564,5 @@ export const models: Record<string, PathModel[]> = {
   finalize: [finalizeModel],
   steering: steeringModels,
   ask: askModels,
+  inbox: inboxModels,
 };

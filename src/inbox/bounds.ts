@@ -1,0 +1,9 @@
+/** Largest command file, in bytes. */
+export const maxCommandBytes = 256 * 1024;
+/** Read before it is acted on, in entries and in bytes; what is beyond makes another batch. */
+export const mostPerBatch = 16_384;
+export const mostBatchBytes = 16 * 1024 * 1024;
+/** How long a batch may keep the loop, in milliseconds, before everything else has a turn. */
+export const sliceMs = 25;
+/** Notes kept in `rejected/`; receipts say the same. */
+export const mostNotes = 200;
