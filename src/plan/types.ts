@@ -1,6 +1,5 @@
 import type { AttemptLimits, ProofLevel, RetryPlan, StepPlan } from '../../machines/protocol.ts';
 import type { AgentSettings } from '../agents/index.ts';
-import type { PlanInput } from './schema.ts';
 
 /** A plan after defaults: what a run is started from and what `plan.json` keeps. Plain JSON, every path absolute. */
 export interface ResolvedPlan {
