@@ -12,7 +12,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-const WALKS = Number(process.env['COXSWAIN_WALKS'] ?? 120);
+const WALKS = Number(process.env['COXSWAIN_WALKS'] ?? 60);
 const MOST_MOVES = 400;
 
 test(`on ${WALKS} random walks the journal folds to what the snapshots project, after every move`, () => {
