@@ -94,6 +94,7 @@ const listening = (options: Partial<MailboxOptions> = {}): Rig => {
   return made;
 };
 const message = (id: string, mode: 'now' | 'next' | 'auto' = 'now') => ({ id, mode, text: `text of ${id}` });
+const ask = (id: string, more: object = {}) => ({ v: 1, id, text: `question ${id}`, ...more });
 const ack = (id: string, state: string, more: object = {}) => ({ v: 1, id, state, ...more });
 
 describe('a message', () => {
@@ -239,8 +240,6 @@ describe('an acknowledgement', () => {
 });
 
 describe('an ask', () => {
-  const ask = (id: string, more: object = {}) => ({ v: 1, id, text: `question ${id}`, ...more });
-
   test('is told once, and answered', async () => {
     const made = rig();
     made.put('ask/requests/q.json', ask('q', { expiresMs: 1000 }));
