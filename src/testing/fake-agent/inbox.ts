@@ -74,7 +74,9 @@ function look(folder: string, seen: () => void): () => void {
 
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+    const names = readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+    // In the order in which they were sent.
+    return names.toSorted();
   } catch {
     return [];
   }
