@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { SteerMode } from '../../machines/protocol.ts';
-import { isSafeId, safeId } from '../ids.ts';
+import { safeId } from '../ids.ts';
 import { type Answer, Asks } from './asks.ts';
 import { type Folder, readSmall, rememberFolder, remove, signatureOf, writeInto } from './files.ts';
 import { type MailboxFolders, type MailboxPaths, foldersOf } from './paths.ts';
@@ -43,6 +43,8 @@ const RANK = { sent: 0, queued: 1, taken: 2, delivered: 3, undelivered: 3 } as c
 
 interface Sent {
   id: string;
+  /** Of the request, and of its acknowledgement. */
+  file: string;
   state: 'sent' | 'queued' | 'taken';
   /** The acknowledgement that was read last. */
   signature: string | null;
@@ -57,6 +59,7 @@ class FolderMailbox implements Mailbox {
   readonly #asks: Asks;
   readonly #watch: FolderWatch;
   readonly #sent = new Map<string, Sent>();
+  #count = 0;
   #capability: Capability | null = null;
   #capabilityRead: string | null = null;
   /** What has been complained of. */
@@ -90,12 +93,14 @@ class FolderMailbox implements Mailbox {
     this.#readCapability();
     if (!this.#takes(mode)) return 'unsupported';
     const request: SteerRequest = { v: 1, id, mode, text };
-    const written = writeInto(this.#requests, fileOf(id), request);
+    this.#count += 1;
+    const file = fileOf(this.#count, id);
+    const written = writeInto(this.#requests, file, request);
     if (written.type === 'trouble') {
       this.#problem('unwritable', `a message could not be given to the child (${written.code})`);
       return 'failed';
     }
-    this.#sent.set(id, { id, state: 'sent', signature: null });
+    this.#sent.set(id, { id, file, state: 'sent', signature: null });
     return 'sent';
   }
 
@@ -109,7 +114,7 @@ class FolderMailbox implements Mailbox {
     this.#closed = true;
     this.#watch.close();
     for (const sent of this.#sent.values())
-      this.#end({ id: sent.id, state: 'undelivered', reason: this.#missed(sent) });
+      this.#end(sent, { id: sent.id, state: 'undelivered', reason: this.#missed(sent) });
     this.#asks.close();
     for (const folder of [this.#paths.steer, this.#paths.ask]) remove(folder);
   }
@@ -152,7 +157,7 @@ class FolderMailbox implements Mailbox {
   }
 
   #readAck(sent: Sent): void {
-    const path = join(this.#at.acks, fileOf(sent.id));
+    const path = join(this.#at.acks, sent.file);
     const signature = signatureOf(path);
     if (signature === null || signature === sent.signature) return;
     sent.signature = signature;
@@ -176,15 +181,15 @@ class FolderMailbox implements Mailbox {
         return;
       case 'delivered':
       case 'undelivered':
-        this.#end(ack);
+        this.#end(sent, ack);
     }
   }
 
-  #end(ack: Ack): void {
-    this.#sent.delete(ack.id);
+  #end({ id, file }: Sent, ack: Ack): void {
+    this.#sent.delete(id);
     // The text stays nowhere longer than it is needed.
-    if (this.#requests.intact()) remove(join(this.#at.requests, fileOf(ack.id)));
-    if (this.#acks.intact()) remove(join(this.#at.acks, fileOf(ack.id)));
+    if (this.#requests.intact()) remove(join(this.#at.requests, file));
+    if (this.#acks.intact()) remove(join(this.#at.acks, file));
     this.#options.onAck(ack);
   }
 
@@ -211,4 +216,5 @@ class FolderMailbox implements Mailbox {
 
 const MAX_PROBLEMS = 32;
 
-const fileOf = (id: string): string => `${isSafeId(id) ? id : safeId(id)}.json`;
+/** Sorted by name they are in the order in which they were sent. */
+const fileOf = (count: number, id: string): string => `${String(count).padStart(6, '0')}-${safeId(id)}.json`;

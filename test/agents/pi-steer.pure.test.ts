@@ -68,6 +68,20 @@ class Talk {
   }
 }
 
+/** pi said that its run has ended, and a message is on its way to it. */
+const withLateMessage = (): Talk => {
+  const talk = Talk.working().say(lines(assistant('the answer'), runEnd));
+  talk.steer('m');
+  return talk;
+};
+
+/** The model fails on a message. */
+const failingOn = (): Talk => {
+  const talk = Talk.working();
+  talk.steer('m');
+  return talk.say(answered('m') + lines(user('text of m'), failing('overloaded'), runEnd));
+};
+
 const fateOf = (events: readonly AgentEvent[], id: string): string[] =>
   events.flatMap((event) =>
     event.t === 'steer' && event.id === id ? [event.state === 'undelivered' ? event.reason : event.state] : [],
@@ -200,11 +214,6 @@ describe('a message', () => {
   });
 
   test('on which the model fails is delivered by the retry, or has failed', () => {
-    const taken = (): Talk => {
-      const talk = Talk.working();
-      talk.steer('m');
-      return talk.say(answered('m') + lines(user('text of m'), failing('overloaded'), runEnd));
-    };
     const retry = lines({
       type: 'auto_retry_start',
       attempt: 1,
@@ -213,11 +222,11 @@ describe('a message', () => {
       errorMessage: 'overloaded',
     });
     expect(
-      taken()
+      failingOn()
         .say(retry + lines(runStart, update))
         .fate('m'),
     ).toEqual(['queued', 'taken', 'delivered']);
-    expect(taken().say(state()).exit().fate('m')).toEqual(['queued', 'taken', 'failed']);
+    expect(failingOn().say(state()).exit().fate('m')).toEqual(['queued', 'taken', 'failed']);
   });
 
   test('in a run that broke off is aborted', () => {
@@ -267,14 +276,8 @@ describe('a message', () => {
 });
 
 describe('an end with a message in the queue is none', () => {
-  const late = (): Talk => {
-    const talk = Talk.working().say(lines(assistant('the answer'), runEnd));
-    talk.steer('m');
-    return talk;
-  };
-
   test('it is taken along with another prompt', () => {
-    const talk = late();
+    const talk = withLateMessage();
     // Not known yet whether pi has it.
     talk.say(state());
     expect(ends(talk.events)).toEqual([]);
@@ -315,7 +318,7 @@ describe('an end with a message in the queue is none', () => {
   });
 
   test('a pi that takes no further prompt has ended, and the message has failed', () => {
-    const talk = late();
+    const talk = withLateMessage();
     talk.say(answered('m')).say(state({ pendingMessageCount: 1 }));
     talk.say(lines({ id: 'coxswain-one-more', type: 'response', command: 'prompt', success: false, error: 'no' }));
     // Unless it goes on by itself.

@@ -217,28 +217,29 @@ test('rpc: a message just before an abort is undelivered; a later pi goes on in 
 });
 
 test('json: the task comes on stdin, and messages through the extension, which tells when they are taken', async () => {
-  const { mailbox, paths, problems, states, acked } = makeBox('oneway');
+  const box = makeBox('oneway');
+  const { mailbox, paths, problems } = box;
   const child = await pi('oneway', 'json', '@not-a-file -p of the task', { mailbox: paths });
   // Before it listens: the message waits, and goes along with the task.
   expect(child.steer({ id: 'a', text: 'By the way.', mode: 'now' })).toBe('mailbox');
   expect(mailbox.steer({ id: 'a', text: 'By the way.', mode: 'now' })).toBe('sent');
-  await acked('a', 'delivered');
+  await box.acked('a', 'delivered');
   expect(requestsOf('oneway')[0]?.userTexts).toEqual(['@not-a-file -p of the task', 'By the way.']);
   const tool = await toolGate.reached();
   expect(mailbox.steer({ id: 'b', text: 'Hurry.', mode: 'now' })).toBe('sent');
   expect(mailbox.steer({ id: 'c', text: 'And then?', mode: 'next' })).toBe('sent');
-  await Promise.all([acked('b', 'queued'), acked('c', 'queued')]);
+  await Promise.all([box.acked('b', 'queued'), box.acked('c', 'queued')]);
   await tool.release();
 
   await server.reached('asked one-way');
   expect(requestsOf('oneway')[1]?.lastUser).toBe('Hurry.');
-  await acked('b', 'taken');
-  expect(states('b')).toEqual(['queued', 'taken']);
+  await box.acked('b', 'taken');
+  expect(box.states('b')).toEqual(['queued', 'taken']);
   server.open('asked one-way');
   expect((await child.ended).code).toBe(0);
   mailbox.close();
   // What follows quickly takes the place of what was not read yet.
-  for (const id of ['a', 'b', 'c']) expect(states(id).at(-1)).toBe('delivered');
+  for (const id of ['a', 'b', 'c']) expect(box.states(id).at(-1)).toBe('delivered');
   expect(endOf(child.events)).toMatchObject({ t: 'final', text: 'Last: And then?' });
   expect(problems).toEqual([]);
   // The folders and every text in them are gone.

@@ -108,8 +108,7 @@ test('a time limit and a stop while tools sleep: each step has its cause, and th
     { id: 'limited', task: 'SENTINEL-task: sleep.', model: 'fake/long', timeout: '24h', needs: [] },
     { id: 'stopped', task: 'Sleep.', model: 'fake/long2', needs: [] },
   ]);
-  const works = (status: Status): boolean => status.steps.every(({ tool }) => tool?.name === 'bash');
-  for await (const status of run.watch()) if (works(status)) break;
+  for await (const { steps } of run.watch()) if (steps.every(({ tool }) => tool?.name === 'bash')) break;
   const tools = await Promise.all(run.status().steps.map(({ pid = 0 }) => sleepingTool(pid)));
   // The limit is reached when the tool is known to sleep, however long pi took to get there.
   expect(run.extend('200ms', { step: 'limited' })).toEqual({ type: 'extended' });

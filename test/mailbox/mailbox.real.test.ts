@@ -94,6 +94,7 @@ const listening = (options: Partial<MailboxOptions> = {}): Rig => {
   return made;
 };
 const message = (id: string, mode: 'now' | 'next' | 'auto' = 'now') => ({ id, mode, text: `text of ${id}` });
+const ask = (id: string, more: object = {}) => ({ v: 1, id, text: `question ${id}`, ...more });
 const ack = (id: string, state: string, more: object = {}) => ({ v: 1, id, state, ...more });
 
 describe('a message', () => {
@@ -134,9 +135,9 @@ describe('a message', () => {
     const made = listening();
     expect(made.mailbox.steer(message('m', 'next'))).toBe('sent');
     expect(made.mailbox.steer(message('m', 'next'))).toBe('sent');
-    expect(readdirSync(join(made.dir, 'steer/requests'))).toEqual(['m.json']);
-    expect(made.read('steer/requests/m.json')).toEqual({ v: 1, id: 'm', mode: 'next', text: 'text of m' });
-    const modes = ['steer', 'steer/requests', 'ask/answers', 'steer/requests/m.json'].map(
+    expect(readdirSync(join(made.dir, 'steer/requests'))).toEqual(['000001-m.json']);
+    expect(made.read('steer/requests/000001-m.json')).toEqual({ v: 1, id: 'm', mode: 'next', text: 'text of m' });
+    const modes = ['steer', 'steer/requests', 'ask/answers', 'steer/requests/000001-m.json'].map(
       (below) => statSync(join(made.dir, below)).mode & 0o777,
     );
     expect(modes).toEqual([0o700, 0o700, 0o700, 0o600]);
@@ -146,14 +147,14 @@ describe('a message', () => {
     const made = listening();
     made.mailbox.steer(message('m'));
     for (const state of ['queued', 'taken']) {
-      made.put('steer/acks/m.json', ack('m', state));
+      made.put('steer/acks/000001-m.json', ack('m', state));
       await made.told(() => made.acks.at(-1)?.state === state);
     }
-    made.put('steer/acks/m.json', ack('m', 'queued'));
+    made.put('steer/acks/000001-m.json', ack('m', 'queued'));
     made.mailbox.steer(message('other'));
-    made.put('steer/acks/other.json', ack('other', 'delivered'));
+    made.put('steer/acks/000002-other.json', ack('other', 'delivered'));
     await made.told(() => made.acks.some(({ id }) => id === 'other'));
-    made.put('steer/acks/m.json', ack('m', 'delivered'));
+    made.put('steer/acks/000001-m.json', ack('m', 'delivered'));
     await made.told(() => made.acks.at(-1)?.state === 'delivered' && made.acks.length === 4);
     expect(made.acks.filter(({ id }) => id === 'm').map(({ state }) => state)).toEqual([
       'queued',
@@ -163,7 +164,7 @@ describe('a message', () => {
     // Its text lies there no longer than it is needed, and what comes later is not read.
     expect(readdirSync(join(made.dir, 'steer/requests'))).toEqual([]);
     expect(readdirSync(join(made.dir, 'steer/acks'))).toEqual([]);
-    made.put('steer/acks/m.json', ack('m', 'undelivered', { reason: 'failed' }));
+    made.put('steer/acks/000001-m.json', ack('m', 'undelivered', { reason: 'failed' }));
     made.mailbox.close();
     expect(made.acks).toHaveLength(4);
   });
@@ -186,7 +187,7 @@ describe('a message', () => {
   ])('that was only %s has its end when the child has ended', (_state, states, reason) => {
     const made = listening();
     made.mailbox.steer(message('m'));
-    for (const state of states) made.put('steer/acks/m.json', ack('m', state));
+    for (const state of states) made.put('steer/acks/000001-m.json', ack('m', state));
     // Nobody has looked yet: the last look is at the close.
     made.mailbox.close();
     expect(made.acks.at(-1)).toEqual({ id: 'm', state: 'undelivered', reason });
@@ -214,11 +215,11 @@ describe('an acknowledgement', () => {
   ])('%s is none', async (_what, file) => {
     const made = listening();
     made.mailbox.steer(message('m'));
-    made.put('steer/acks/m.json', file);
+    made.put('steer/acks/000001-m.json', file);
     await made.told(() => made.problems.length > 0);
     expect(made.problems).toEqual(['bad-file']);
     // A good one still counts.
-    made.put('steer/acks/m.json', ack('m', 'delivered'));
+    made.put('steer/acks/000001-m.json', ack('m', 'delivered'));
     await made.told(() => made.acks.length > 0);
     expect(made.acks).toEqual([{ id: 'm', state: 'delivered' }]);
   });
@@ -227,7 +228,7 @@ describe('an acknowledgement', () => {
     const made = listening();
     made.mailbox.steer(message('m'));
     made.put('elsewhere.json', ack('m', 'delivered'));
-    const path = join(made.dir, 'steer/acks/m.json');
+    const path = join(made.dir, 'steer/acks/000001-m.json');
     if (what === 'a link') symlinkSync(join(made.dir, 'elsewhere.json'), path);
     else mkdirSync(path);
     await made.told(() => made.problems.length > 0);
@@ -239,8 +240,6 @@ describe('an acknowledgement', () => {
 });
 
 describe('an ask', () => {
-  const ask = (id: string, more: object = {}) => ({ v: 1, id, text: `question ${id}`, ...more });
-
   test('is told once, and answered', async () => {
     const made = rig();
     made.put('ask/requests/q.json', ask('q', { expiresMs: 1000 }));
@@ -323,7 +322,7 @@ describe('a folder that the child puts in the place of ours', () => {
     await made.told(() => made.asked.length > 0);
     const elsewhere = join(made.dir, 'elsewhere');
     mkdirSync(elsewhere);
-    writeFileSync(join(elsewhere, 'before.json'), JSON.stringify(ack('before', 'delivered')));
+    writeFileSync(join(elsewhere, '000001-before.json'), JSON.stringify(ack('before', 'delivered')));
     for (const below of ['steer/requests', 'steer/acks', 'ask/requests', 'ask/answers']) {
       renameSync(join(made.dir, below), join(made.dir, `was-${below.replace('/', '-')}`));
       if (what === 'a link') symlinkSync(elsewhere, join(made.dir, below));
@@ -334,7 +333,7 @@ describe('a folder that the child puts in the place of ours', () => {
     await made.told(() => made.problems.includes('folder-replaced'));
     made.mailbox.close();
     expect(made.acks).toEqual([{ id: 'before', state: 'undelivered', reason: 'unconfirmed' }]);
-    expect(readdirSync(elsewhere)).toEqual(['before.json']);
+    expect(readdirSync(elsewhere)).toEqual(['000001-before.json']);
   });
 });
 
@@ -353,9 +352,9 @@ describe('watching', () => {
   test.each(Object.entries(start))('that %s: a poll finds it', async (what, begin) => {
     const made = listening({ start: begin, safetyMs: 5, pollMs: 5 });
     made.mailbox.steer(message('m'));
-    made.put('steer/acks/m.json', ack('m', 'queued'));
+    made.put('steer/acks/000001-m.json', ack('m', 'queued'));
     await made.told(() => made.acks.length > 0);
-    made.put('steer/acks/m.json', ack('m', 'delivered'));
+    made.put('steer/acks/000001-m.json', ack('m', 'delivered'));
     await made.told(() => made.acks.length > 1);
     expect(made.problems).toEqual(what === 'tells nothing' ? [] : ['polling']);
     expect(made.capabilities).toBe(1);

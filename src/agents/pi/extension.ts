@@ -265,7 +265,9 @@ function watching(folder: string, { keepsAlive }: { keepsAlive: boolean }, look:
 
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+    const names = readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+    // In the order in which they were sent.
+    return names.toSorted();
   } catch {
     return [];
   }
