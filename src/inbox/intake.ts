@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { type ControlPaths, makeDir, safeId } from '../record/index.ts';
 import { UNFINISHED } from '../../machines/policy/defaults.ts';
-import { mostBatchBytes, mostNotes, mostPerBatch } from './bounds.ts';
+import { manyEntries, mostBatchBytes, mostNotes, mostPerBatch } from './bounds.ts';
 import { type Before, type Decision, type Found, type World, decide, kinds, noteOf } from './decide.ts';
-import { entriesIn, kindOf, moveInto, namesIn, readSmall, unnameableIn } from './files.ts';
+import { entriesIn, kindOf, mayBeStop, moveInto, namesIn, readSmall, unnameableIn, within } from './files.ts';
 
 /** An entry that was taken out of the folder, and what is to be done about it. */
 export interface Taken {
@@ -47,6 +47,7 @@ export class Intake {
   #next = 0;
   #unfinished: Claimed[];
   /** Read and not acted on yet, and what their ids mean. */
+  #stops: Taken[] = [];
   #batch: Taken[] = [];
   #batchBytes = 0;
   readonly #ids = new Map<string, Before>();
@@ -58,7 +59,7 @@ export class Intake {
     this.#ours = new Set([dir.claimed, dir.receipts, dir.rejected, dir.closed].map((path) => basename(path)));
     this.#notes = namesIn(dir.rejected).length;
     this.#unfinished = namesIn(dir.claimed).map((label) => ({
-      path: join(dir.claimed, label),
+      path: within(dir.claimed, label),
       name: label.slice(label.indexOf('~') + 1),
       sinceMs: null,
     }));
@@ -86,9 +87,10 @@ export class Intake {
       const taken = this.#listed[this.#next]?.() ?? null;
       this.#next += 1;
       if (taken === null) continue;
-      this.#batch.push(taken);
-      this.#batchBytes += taken.bytes;
       const { decision } = taken;
+      const isStop = decision.type === 'deliver' && decision.command.type === 'stop';
+      (isStop ? this.#stops : this.#batch).push(taken);
+      this.#batchBytes += taken.bytes;
       if (decision.type === 'deliver' || decision.type === 'reject') {
         this.#ids.set(decision.id, { sha256: decision.sha256 });
       }
@@ -100,9 +102,8 @@ export class Intake {
 
   /** The stops that have been read: they are acted on without waiting for the rest. */
   stops(): Taken[] {
-    const isStop = ({ decision }: Taken): boolean => decision.type === 'deliver' && decision.command.type === 'stop';
-    const stops = this.#batch.filter(isStop);
-    if (stops.length > 0) this.#batch = this.#batch.filter((one) => !isStop(one));
+    const stops = this.#stops;
+    this.#stops = [];
     return stops;
   }
 
@@ -121,9 +122,17 @@ export class Intake {
     const entries = this.#entries().slice(0, mostPerBatch);
     const odd = entries.some(({ name }) => name.includes('\u{FFFD}')) ? unnameableIn(this.#dir.control) : [];
     this.#next = 0;
+    const claims = entries.map((entry) => () => this.#claim(entry.name, kindOf(entry), last, known));
     this.#listed = [
       ...again.map((file) => () => this.#read(file, last, known)),
-      ...entries.map((entry) => () => this.#claim(entry.name, kindOf(entry), last, known)),
+      ...(entries.length < manyEntries
+        ? []
+        : entries.map(
+            ({ name }, at) =>
+              () =>
+                this.#ifStop(name, claims[at]),
+          )),
+      ...claims,
       ...odd.map(
         ({ path, entry }) =>
           () =>
@@ -132,16 +141,21 @@ export class Intake {
     ];
   }
 
+  /** In a flood the stops come first; what this misses is found in its turn. */
+  #ifStop(name: string, claim: (() => Taken | null) | undefined): Taken | null {
+    return mayBeStop(within(this.#dir.control, name)) ? (claim?.() ?? null) : null;
+  }
+
   #entries(): ReturnType<typeof entriesIn> {
     return entriesIn(this.#dir.control).filter(({ name }) => !notYet.test(name) && !this.#ours.has(name));
   }
 
   #claim(name: string, kind: ReturnType<typeof kindOf>, last: boolean, known: World['before']): Taken | null {
-    const from = join(this.#dir.control, name);
+    const from = within(this.#dir.control, name);
     if (kind !== 'file') return this.#setAside(from, name, kind.other, known);
     const label = this.#label(name);
     if (!moveInto(from, this.#dir.claimed, label)) return null;
-    return this.#read({ path: join(this.#dir.claimed, label), name, sinceMs: Date.now() }, last, known);
+    return this.#read({ path: within(this.#dir.claimed, label), name, sinceMs: Date.now() }, last, known);
   }
 
   /** Puts aside as it is what is no file: only its name is ours to judge. */
@@ -191,7 +205,7 @@ export class Intake {
     try {
       makeDir(this.#dir.rejected);
       const note = JSON.stringify(noteOf(decision, name, bytes, at), null, 2);
-      writeFileSync(join(this.#dir.rejected, basename(path)), `${note}\n`, { mode: 0o600 });
+      writeFileSync(within(this.#dir.rejected, basename(path)), `${note}\n`, { mode: 0o600 });
     } catch {
       // The receipt says it too.
     }

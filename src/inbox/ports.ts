@@ -67,6 +67,13 @@ const watching =
   ({ folder, startWatch, safetyMs }: InboxEffects): Start =>
   (tell) => {
     let watch: Watch | null = null;
+    // A flood of events in one turn of the loop is one hint: the look that it leads to comes after the turn.
+    let hinted: NodeJS.Immediate | null = null;
+    const hint = (): void => {
+      if (hinted !== null) return;
+      hinted = setImmediate(() => (hinted = null));
+      tell({ type: 'folder.hint' });
+    };
     const failed = (error: unknown): void =>
       tell({ type: 'watch.failed', message: error instanceof Error ? error.message : String(error) });
     const first = trySee(folder);
@@ -94,12 +101,13 @@ const watching =
     // What came before anybody told of it.
     tell({ type: 'folder.hint' });
     try {
-      watch = startWatch(folder, { hint: () => tell({ type: 'folder.hint' }), failed });
+      watch = startWatch(folder, { hint, failed });
     } catch (error) {
       failed(error);
     }
     return () => {
       clearInterval(timer);
+      if (hinted !== null) clearImmediate(hinted);
       void watch?.close().catch(() => {
         // It is gone either way.
       });

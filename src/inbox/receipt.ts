@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Answer, Progress } from '../../machines/protocol.ts';
 import { type ControlPaths, faultIn, readRecord, type Receipt } from '../record/light.ts';
 
@@ -20,7 +21,10 @@ export function progressOf({ id, command, verdict, at }: Progress, sha256: strin
 
 /** The receipt of a command, or null: none yet, or none that can be read. */
 export function readReceipt(dir: ControlPaths, key: string): Receipt | null {
-  const reading = readRecord<Receipt>(dir.receipt(key), (json) =>
+  const path = dir.receipt(key);
+  // Most have none yet, and to find that out by an error costs ten times as much.
+  if (!existsSync(path)) return null;
+  const reading = readRecord<Receipt>(path, (json) =>
     faultIn(json, { id: 'string', type: 'string', verdict: 'string', at: 'string', final: 'boolean' }),
   );
   return reading.type === 'ok' ? reading.value : null;

@@ -10,11 +10,17 @@ export type StartWatch = (folder: string, on: { hint: () => void; failed: (error
 
 /**
  * chokidar on the folder alone. Its raw events come before it has read the folder itself, so a command is taken
- * within a millisecond; its own events are the net below.
+ * within a millisecond. What lies in the folder it need not know: each file would be looked at, and watched.
  */
 export const watchFolder: StartWatch = (folder, { hint, failed }) => {
-  // Persistent: otherwise it listens to no errors of the system's watcher, and one would end the process.
-  const watcher = watch(folder, { depth: 0, ignoreInitial: false, followSymlinks: false, persistent: true });
+  const watcher = watch(folder, {
+    depth: 0,
+    ignored: (path) => path.length > folder.length,
+    ignoreInitial: false,
+    followSymlinks: false,
+    // Otherwise it listens to no errors of the system's watcher, and one would end the process.
+    persistent: true,
+  });
   watcher.on('raw', hint);
   watcher.on('all', hint);
   // What came between its first look and the moment it began to listen.

@@ -96,7 +96,8 @@ function controlPaths(path: string): ControlPaths {
     controlTemp: join(path, 'control.tmp'),
     claimed: join(control, 'claimed'),
     receipts,
-    receipt: (id) => join(receipts, `${safeId(id)}.json`),
+    // Asked for with each command, and joined already.
+    receipt: (id) => `${receipts}${sep}${safeId(id)}.json`,
     rejected: join(control, 'rejected'),
     closed: join(control, 'closed.json'),
   };
