@@ -2,6 +2,7 @@ import type { AttemptInput, ChildEvent, SteerMode, UndeliveredReason } from '../
 import { later } from '../../machines/policy/time.ts';
 import type { AgentSession, Capabilities, Reply } from '../agents/index.ts';
 import { type Mailbox, type MailboxPaths, createMailbox, mailboxPaths, openMailbox } from '../mailbox/index.ts';
+import { askId, askName } from '../ids.ts';
 import { digest } from '../record/index.ts';
 import type { Kit } from './kit.ts';
 
@@ -27,12 +28,6 @@ export function makeMailbox(attemptDir: string, listens: Capabilities['mailbox']
   const paths = mailboxPaths(attemptDir);
   return createMailbox(paths).type === 'ok' ? paths : null;
 }
-
-/**
- * An ask as the run knows it: children choose their own ids, and two may choose the same. What comes after the step and
- * the number of the attempt is the name of the child's file.
- */
-const askIdOf = ({ step, n }: Pick<AttemptInput, 'step' | 'n'>, id: string): string => `${step}.${n}.${id}`;
 
 /** Messages for one child and its questions, by its protocol or its mailbox. */
 export class Post {
@@ -75,9 +70,9 @@ export class Post {
   /** `command`: the one whose text is the answer; null: there will be none. */
   answer(ask: string, command: string | null): void {
     const { kit, input, note } = this.#options;
-    const id = ask.slice(askIdOf(input, '').length);
+    const name = askName({ id: ask, step: input.step, attempt: input.n });
     const text = command === null ? undefined : kit.texts.get(command);
-    const result = this.#mailbox?.answer(id, text === undefined ? { declined: 'declined' } : { text });
+    const result = this.#mailbox?.answer(name, text === undefined ? { declined: 'declined' } : { text });
     if (result === 'failed') note('an answer could not be given to the child');
   }
 
@@ -94,9 +89,11 @@ export class Post {
       onAsk: kit.guard(({ id, text, expiresMs }) => {
         const at = kit.now();
         const expiresAt = expiresMs === null ? null : later(at, expiresMs);
-        tell({ type: 'child.asked', at, ask: askIdOf(input, id), text: digest(text), expiresAt });
+        tell({ type: 'child.asked', at, ask: askId(input.step, input.n, id), text: digest(text), expiresAt });
       }),
-      onAskGone: kit.guard((id) => tell({ type: 'child.ask-gone', at: kit.now(), ask: askIdOf(input, id) })),
+      onAskGone: kit.guard((id) =>
+        tell({ type: 'child.ask-gone', at: kit.now(), ask: askId(input.step, input.n, id) }),
+      ),
       onCapability: () => {},
       onProblem: kit.guard(({ code, message }) => note(`mailbox: ${code}: ${message}`)),
     });
