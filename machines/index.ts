@@ -11,6 +11,7 @@ export { fill, port } from './port.ts';
 export type { Port } from './port.ts';
 export { outcomeOf, outranks } from './policy/cause.ts';
 export { can } from './policy/commands.ts';
+export { why } from './why.ts';
 export { fold, project, stable } from './projection.ts';
 export type * from './protocol.ts';
 

@@ -1008,3 +1008,14 @@ export interface Possible {
   step?: StepId;
   ask?: string;
 }
+
+/** A step on the way to where a run is: an event, and the state before and after it. */
+export interface PathStep {
+  seq: number;
+  at: Instant;
+  /** Whose state it is; absent: the run's. */
+  step?: StepId;
+  from: string | null;
+  to: string;
+  record: JournalRecord;
+}
