@@ -5,7 +5,7 @@
  * It speaks the records of one-shot pi (`--mode json -p`): the task is the whole of stdin, the exit is its own.
  * The answer depends on the task alone. Arguments are ignored. SIGTERM ends it at once, exit code 143.
  */
-import { readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -107,6 +107,7 @@ async function follow(modes: string[]): Promise<Fields[]> {
 function waiting(modes: string[]): { file: string; id: string; text: string }[] {
   if (STEER_DIR === undefined) return [];
   const folder = join(STEER_DIR, 'requests');
+  if (!existsSync(folder)) return [];
   const found = readdirSync(folder).filter((file) => /^[^.].*\.json$/.test(file) && !taken.has(file));
   return found.toSorted().flatMap((file) => {
     const { id, text, mode } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Record<string, string>;
@@ -123,6 +124,7 @@ function acknowledge(file: string, ack: Fields): void {
 /** In one step: whoever reads it sees all of it. */
 function put(folder: string, name: string, value: Fields): void {
   const temporary = join(folder, `.${name}.tmp`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 });
   renameSync(temporary, join(folder, name));
 }

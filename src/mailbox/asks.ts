@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isSafeId } from '../ids.ts';
-import { type Folder, MAX_NAMES, namesIn, readSmall, remove, writeInto } from './files.ts';
+import { type Folder, MAX_NAMES, empty, folderAt, namesIn, readSmall, remove, writeInto } from './files.ts';
 import type { MailboxProblem } from './problem.ts';
 import { type AnswerFile, type AskRequest, type DeclineReason, MAX_ASK_BYTES, askSchema } from './schemas.ts';
 
@@ -12,29 +12,38 @@ export const MAX_OPEN_ASKS = 16;
 const MAX_ANSWERED = 1000;
 
 export interface AsksOptions {
-  requests: Folder;
-  answers: Folder;
+  paths: { ask: string; requests: string; answers: string };
   onAsk: (ask: { id: string; text: string; expiresMs: number | null }) => void;
   onAskGone: (id: string) => void;
   problem: (code: MailboxProblem['code'], message: string) => void;
+  /** Watch this folder as well. */
+  follow: (folder: string) => void;
 }
 
 /** The questions of one child. */
 export class Asks {
   readonly #options: AsksOptions;
+  readonly #ask: Folder;
+  readonly #requests: Folder;
+  readonly #answers: Folder;
   readonly #open = new Set<string>();
   readonly #answered = new Set<string>();
 
   constructor(options: AsksOptions) {
     this.#options = options;
+    const { ask, requests, answers } = options.paths;
+    this.#ask = folderAt(ask);
+    this.#requests = folderAt(requests, this.#ask);
+    this.#answers = folderAt(answers, this.#ask);
   }
 
   look(): void {
-    const { requests, problem } = this.#options;
-    if (!requests.intact()) {
-      problem('folder-replaced', `${requests.path} is not ours any more`);
-      return;
-    }
+    const { problem } = this.#options;
+    const requests = this.#requests;
+    const state = requests.state();
+    if (state === 'replaced') problem('folder-replaced', `${requests.path} is not the folder it was`);
+    if (state !== 'here') return;
+    this.#options.follow(requests.path);
     const { names, more } = namesIn(requests);
     if (more) problem('too-many', `more than ${MAX_NAMES} files lie in ${requests.path}`);
     const here = new Set(names.map((name) => name.slice(0, -'.json'.length)));
@@ -57,11 +66,13 @@ export class Asks {
   /** The child has ended: nobody waits any more. */
   close(): void {
     for (const id of this.#open) this.#gone(id);
+    for (const folder of [this.#requests, this.#answers]) empty(folder);
+    empty(this.#ask, ['requests', 'answers']);
   }
 
   #take(id: string): void {
-    const { requests, problem, onAsk } = this.#options;
-    const path = join(requests.path, `${id}.json`);
+    const { problem, onAsk } = this.#options;
+    const path = join(this.#requests.path, `${id}.json`);
     if (!isSafeId(id) || this.#answered.has(id)) {
       problem('bad-file', isSafeId(id) ? 'an ask uses the id of an earlier one' : 'an ask has a name that is no id');
       remove(path);
@@ -90,14 +101,14 @@ export class Asks {
 
   /** Puts the answer there and takes the question away. */
   #write(file: AnswerFile): boolean {
-    const { requests, answers, problem } = this.#options;
-    const written = writeInto(answers, `${file.id}.json`, file);
+    const { problem } = this.#options;
+    const written = writeInto(this.#answers, `${file.id}.json`, file);
     if (written.type === 'trouble') {
       problem('unwritable', `an answer could not be given to the child (${written.code})`);
       return false;
     }
     this.#remember(file.id);
-    if (requests.intact()) remove(join(requests.path, `${file.id}.json`));
+    if (this.#requests.state() === 'here') remove(join(this.#requests.path, `${file.id}.json`));
     return true;
   }
 

@@ -1,8 +1,10 @@
 import {
+  type Dirent,
   closeSync,
   constants,
   fstatSync,
   lstatSync,
+  mkdirSync,
   openSync,
   opendirSync,
   readSync,
@@ -17,22 +19,45 @@ import { type Written, codeOf, troubleOf } from '../record/index.ts';
 /** Names in a folder that are looked at, at most. */
 export const MAX_NAMES = 256;
 
-/** A folder that must stay the one it was: the child could put a link in its place. */
+/** A folder that may still have to be made, and from then on must stay the one it is: the child could put a link there. */
 export interface Folder {
   readonly path: string;
-  /** It is still there, and no other. */
-  intact(): boolean;
+  state(): 'here' | 'absent' | 'replaced';
+  /** Makes it if need be; false when another thing lies there. */
+  make(): boolean;
 }
 
-export function rememberFolder(path: string): Folder {
-  const was = identityOf(path);
-  return { path, intact: () => was !== null && identityOf(path) === was };
+/** `inside`: the folder it is in, of which the same is asked. */
+export function folderAt(path: string, inside?: Folder): Folder {
+  let was: string | null = null;
+  const state = (): 'here' | 'absent' | 'replaced' => {
+    if (inside !== undefined && inside.state() !== 'here') return 'replaced';
+    const is = identityOf(path);
+    was ??= is === 'other' ? null : is;
+    if (is === null) return was === null ? 'absent' : 'replaced';
+    return is === was ? 'here' : 'replaced';
+  };
+  state();
+  return {
+    path,
+    state,
+    make() {
+      if (state() !== 'absent') return state() === 'here';
+      try {
+        mkdirSync(path, { mode: 0o700 });
+      } catch {
+        return false;
+      }
+      return state() === 'here';
+    },
+  };
 }
 
+/** Null: nothing is there. */
 function identityOf(path: string): string | null {
   try {
     const stat = lstatSync(path);
-    return stat.isDirectory() ? `${stat.dev}:${stat.ino}` : null;
+    return stat.isDirectory() ? `${stat.dev}:${stat.ino}` : 'other';
   } catch {
     return null;
   }
@@ -90,7 +115,7 @@ const bad = (reason: string): { type: 'bad'; reason: string } => ({ type: 'bad',
 
 /** Puts a file (0600) into a folder in one step: a reader sees all of it or nothing. */
 export function writeInto(folder: Folder, name: string, json: unknown): Written {
-  if (!folder.intact())
+  if (!folder.make())
     return { type: 'trouble', code: 'folder-replaced', message: `${folder.path} is not ours any more` };
   // A name that starts with a dot is nobody's message.
   const temporary = join(folder.path, `.${name}`);
@@ -114,22 +139,27 @@ export function writeInto(folder: Folder, name: string, json: unknown): Written 
 
 /** Names that end with `.json`, sorted, the first of many; `more`: there are others. */
 export function namesIn(folder: Folder): { names: string[]; more: boolean } {
-  const names: string[] = [];
-  if (!folder.intact()) return { names, more: false };
+  const { entries, more } = entriesOf(folder);
+  const names = entries.map(({ name }) => name).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+  return { names: names.toSorted(), more };
+}
+
+function entriesOf(folder: Folder): { entries: Dirent[]; more: boolean } {
+  const entries: Dirent[] = [];
   try {
     const dir = opendirSync(folder.path);
     try {
-      for (let seen = 0; seen < MAX_NAMES; seen += 1) {
+      while (entries.length < MAX_NAMES) {
         const entry = dir.readSync();
-        if (entry === null) return { names: names.toSorted(), more: false };
-        if (entry.name.endsWith('.json') && !entry.name.startsWith('.')) names.push(entry.name);
+        if (entry === null) return { entries, more: false };
+        entries.push(entry);
       }
-      return { names: names.toSorted(), more: dir.readSync() !== null };
+      return { entries, more: dir.readSync() !== null };
     } finally {
       dir.closeSync();
     }
   } catch {
-    return { names: names.toSorted(), more: false };
+    return { entries, more: false };
   }
 }
 
@@ -138,5 +168,21 @@ export function remove(path: string): void {
     rmSync(path, { force: true, recursive: true });
   } catch {
     // It goes with the attempt's folder at the latest.
+  }
+}
+
+/**
+ * Removes what lies in a folder, the first of very many, but the folders to keep. The folder stays: to remove one can
+ * take longer than all the rest of an attempt's files.
+ */
+export function empty(folder: Folder, keep: readonly string[] = []): void {
+  switch (folder.state()) {
+    case 'absent':
+      return;
+    case 'replaced':
+      remove(folder.path);
+      return;
+    case 'here':
+      for (const { name } of entriesOf(folder).entries) if (!keep.includes(name)) remove(join(folder.path, name));
   }
 }

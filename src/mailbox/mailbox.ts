@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { SteerMode } from '../../machines/protocol.ts';
 import { safeId } from '../ids.ts';
 import { type Answer, Asks } from './asks.ts';
-import { type Folder, readSmall, rememberFolder, remove, signatureOf, writeInto } from './files.ts';
+import { type Folder, empty, folderAt, readSmall, remove, signatureOf, writeInto } from './files.ts';
 import { type MailboxFolders, type MailboxPaths, foldersOf } from './paths.ts';
 import type { MailboxProblem } from './problem.ts';
 import { type Ack, type Capability, MAX_ACK_BYTES, type SteerRequest, ackSchema, capabilitySchema } from './schemas.ts';
@@ -31,7 +31,7 @@ export interface Mailbox {
   steer(message: { id: string; mode: SteerMode; text: string }): SteerResult;
   /** `gone`: nobody waits for it any more. */
   answer(ask: string, answer: Answer): 'answered' | 'gone' | 'failed';
-  /** Reads what the child has written last, ends what is open, and removes the folders with every text in them. */
+  /** Reads what the child has written last, ends what is open, and removes every file. */
   close(): void;
 }
 
@@ -51,9 +51,9 @@ interface Sent {
 }
 
 class FolderMailbox implements Mailbox {
-  readonly #paths: MailboxPaths;
   readonly #options: MailboxOptions;
   readonly #at: MailboxFolders;
+  readonly #steer: Folder;
   readonly #requests: Folder;
   readonly #acks: Folder;
   readonly #asks: Asks;
@@ -67,21 +67,21 @@ class FolderMailbox implements Mailbox {
   #closed = false;
 
   constructor(paths: MailboxPaths, options: MailboxOptions) {
-    this.#paths = paths;
     this.#options = options;
     this.#at = foldersOf(paths);
-    this.#requests = rememberFolder(this.#at.requests);
-    this.#acks = rememberFolder(this.#at.acks);
+    this.#steer = folderAt(paths.steer);
+    this.#requests = folderAt(this.#at.requests, this.#steer);
+    this.#acks = folderAt(this.#at.acks, this.#steer);
     this.#asks = new Asks({
-      requests: rememberFolder(this.#at.asks),
-      answers: rememberFolder(this.#at.answers),
+      paths: { ask: paths.ask, requests: this.#at.asks, answers: this.#at.answers },
       onAsk: options.onAsk,
       onAskGone: options.onAskGone,
       problem: (code, message) => this.#problem(code, message),
+      follow: (folder) => this.#watch.follow(folder),
     });
     this.#watch = new FolderWatch({
       ...options,
-      folders: [paths.steer, this.#at.acks, this.#at.asks],
+      folders: [paths.steer, paths.ask],
       look: () => this.#look(),
       failed: (reason) => this.#problem('polling', `the mailbox cannot be watched: ${reason}`),
     });
@@ -116,7 +116,8 @@ class FolderMailbox implements Mailbox {
     for (const sent of this.#sent.values())
       this.#end(sent, { id: sent.id, state: 'undelivered', reason: this.#missed(sent) });
     this.#asks.close();
-    for (const folder of [this.#paths.steer, this.#paths.ask]) remove(folder);
+    for (const folder of [this.#requests, this.#acks]) empty(folder);
+    empty(this.#steer, ['requests', 'acks']);
   }
 
   #look(): void {
@@ -135,7 +136,7 @@ class FolderMailbox implements Mailbox {
   }
 
   #readCapability(): void {
-    if (this.#capability !== null) return;
+    if (this.#capability !== null || this.#steer.state() !== 'here') return;
     const signature = signatureOf(this.#at.capability);
     if (signature === null || signature === this.#capabilityRead) return;
     this.#capabilityRead = signature;
@@ -148,10 +149,10 @@ class FolderMailbox implements Mailbox {
 
   #readAcks(): void {
     if (this.#sent.size === 0) return;
-    if (!this.#acks.intact()) {
-      this.#problem('folder-replaced', `${this.#at.acks} is not ours any more`);
-      return;
-    }
+    const state = this.#acks.state();
+    if (state === 'replaced') this.#problem('folder-replaced', `${this.#at.acks} is not the folder it was`);
+    if (state !== 'here') return;
+    this.#watch.follow(this.#at.acks);
     // Only of what is open: how many other files a child puts there costs us nothing.
     for (const sent of this.#sent.values()) this.#readAck(sent);
   }
@@ -188,8 +189,8 @@ class FolderMailbox implements Mailbox {
   #end({ id, file }: Sent, ack: Ack): void {
     this.#sent.delete(id);
     // The text stays nowhere longer than it is needed.
-    if (this.#requests.intact()) remove(join(this.#at.requests, file));
-    if (this.#acks.intact()) remove(join(this.#at.acks, file));
+    if (this.#requests.state() === 'here') remove(join(this.#at.requests, file));
+    if (this.#acks.state() === 'here') remove(join(this.#at.acks, file));
     this.#options.onAck(ack);
   }
 

@@ -40,11 +40,15 @@ export function foldersOf({ steer, ask }: MailboxPaths): MailboxFolders {
   };
 }
 
-/** Makes the folders (0700), before the child is started. */
-export function createMailbox(paths: MailboxPaths): Written {
+/**
+ * Makes the folders (0700), before the child is started. Most programs never look at theirs, and each folder costs as
+ * much as a file: so for those that only may listen, the inner ones are made when there is something to put in.
+ */
+export function createMailbox(paths: MailboxPaths, listens: 'expected' | 'declared' = 'expected'): Written {
   const { requests, acks, asks, answers } = foldersOf(paths);
   try {
-    for (const folder of [requests, acks, asks, answers]) makeDir(folder);
+    const folders = listens === 'expected' ? [requests, acks, asks, answers] : [paths.steer, paths.ask];
+    for (const folder of folders) makeDir(folder);
     return { type: 'ok' };
   } catch (error) {
     return troubleOf(error);

@@ -33,7 +33,7 @@ const APART_MS = 4;
  */
 export class FolderWatch {
   readonly #options: WatchOptions;
-  #watches: { close(): void }[] = [];
+  readonly #watches = new Map<string, { close(): void }>();
   #timer: NodeJS.Timeout | null = null;
   #soon: NodeJS.Timeout | NodeJS.Immediate | null = null;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -42,24 +42,26 @@ export class FolderWatch {
 
   constructor(options: WatchOptions) {
     this.#options = options;
-    const { folders, start = watchFolder } = options;
-    for (const folder of folders) {
-      if (this.#polling) break;
-      try {
-        this.#watches.push(
-          start(
-            folder,
-            () => this.hint(),
-            (error) => this.#failed(error),
-          ),
-        );
-      } catch (error) {
-        this.#failed(error);
-      }
-    }
+    for (const folder of options.folders) this.follow(folder);
     this.#arm();
-    // What came before we watched.
     this.hint();
+  }
+
+  /** One more folder, if it is not watched already. */
+  follow(folder: string): void {
+    if (this.#closed || this.#polling || this.#watches.has(folder)) return;
+    const { start = watchFolder } = this.#options;
+    try {
+      const hint = (): void => this.hint();
+      this.#watches.set(
+        folder,
+        start(folder, hint, (error) => this.#failed(error)),
+      );
+      // What came before we watched.
+      this.hint();
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   hint(): void {
@@ -114,7 +116,9 @@ export class FolderWatch {
   }
 
   #dropWatches(): void {
-    for (const watcher of this.#watches.splice(0)) {
+    const watches = [...this.#watches.values()];
+    this.#watches.clear();
+    for (const watcher of watches) {
       try {
         watcher.close();
       } catch {

@@ -70,7 +70,7 @@ describe('the example', () => {
 
   test('asks, is answered, and is steered', async () => {
     const paths = mailboxPaths(dir);
-    createMailbox(paths);
+    createMailbox(paths, 'declared');
     const acks: Ack[] = [];
     const problems: string[] = [];
     const mailbox: Mailbox = openMailbox(paths, {

@@ -41,6 +41,11 @@ interface Rig {
   read(below: string): unknown;
 }
 
+const filesIn = (dir: string): string[] =>
+  readdirSync(dir, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [] : [entry.name],
+  );
+
 const rigs: Rig[] = [];
 afterEach(() => {
   for (const { mailbox, dir } of rigs.splice(0)) {
@@ -49,10 +54,10 @@ afterEach(() => {
   }
 });
 
-function rig(options: Partial<MailboxOptions> = {}): Rig {
+function rig(options: Partial<MailboxOptions> = {}, folders: 'expected' | 'declared' = 'expected'): Rig {
   const dir = mkdtempSync(join(tmpdir(), 'coxswain-mailbox-'));
   const paths = mailboxPaths(dir);
-  expect(createMailbox(paths)).toEqual({ type: 'ok' });
+  expect(createMailbox(paths, folders)).toEqual({ type: 'ok' });
   const news = new EventEmitter();
   const made: Omit<Rig, 'mailbox'> = {
     dir,
@@ -191,7 +196,7 @@ describe('a message', () => {
     // Nobody has looked yet: the last look is at the close.
     made.mailbox.close();
     expect(made.acks.at(-1)).toEqual({ id: 'm', state: 'undelivered', reason });
-    expect(existsSync(made.paths.steer) || existsSync(made.paths.ask)).toBe(false);
+    expect(filesIn(made.dir)).toEqual([]);
     expect(made.mailbox.steer(message('n'))).toBe('failed');
   });
 
@@ -335,6 +340,45 @@ describe('a folder that the child puts in the place of ours', () => {
     expect(made.acks).toEqual([{ id: 'before', state: 'undelivered', reason: 'unconfirmed' }]);
     expect(readdirSync(elsewhere)).toEqual(['000001-before.json']);
   });
+});
+
+test('a folder that the child puts in the place of all of ours: the same', () => {
+  const made = listening();
+  expect(made.mailbox.steer(message('before'))).toBe('sent');
+  const elsewhere = join(made.dir, 'elsewhere');
+  mkdirSync(elsewhere);
+  for (const path of [made.paths.steer, made.paths.ask]) {
+    renameSync(path, `${path}-was`);
+    symlinkSync(elsewhere, path);
+  }
+  expect(made.mailbox.steer(message('m'))).toBe('failed');
+  made.mailbox.close();
+  expect(readdirSync(elsewhere)).toEqual([]);
+  // The link is gone, not what it leads to.
+  expect(existsSync(made.paths.steer)).toBe(false);
+});
+
+test('for a child that may not even look, little is made: the rest comes when there is something to put in', async () => {
+  const made = rig({ safetyMs: 60_000 }, 'declared');
+  expect([readdirSync(made.paths.steer), readdirSync(made.paths.ask)]).toEqual([[], []]);
+  made.put('steer/capability.json', CAPABLE);
+  await made.told(() => made.capabilities > 0);
+  expect(made.mailbox.steer(message('m'))).toBe('sent');
+  mkdirSync(join(made.dir, 'steer/acks'));
+  made.put('steer/acks/000001-m.json', ack('m', 'queued'));
+  await made.told(() => made.acks.length > 0);
+  made.put('steer/acks/000001-m.json', ack('m', 'delivered'));
+  await made.told(() => made.acks.length > 1);
+  mkdirSync(join(made.dir, 'ask/requests'));
+  made.put('ask/requests/q.json', ask('q'));
+  await made.told(() => made.asked.length > 0);
+  made.put('ask/requests/r.json', ask('r'));
+  await made.told(() => made.asked.length > 1);
+  expect(made.mailbox.answer('q', { text: 'blue' })).toBe('answered');
+  expect(made.read('ask/answers/q.json')).toMatchObject({ text: 'blue' });
+  made.mailbox.close();
+  expect(made.problems).toEqual([]);
+  expect(filesIn(made.dir)).toEqual([]);
 });
 
 describe('watching', () => {

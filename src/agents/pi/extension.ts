@@ -6,7 +6,16 @@
  * an error thrown here would be one of the user's work.
  */
 import { randomBytes } from 'node:crypto';
-import { type FSWatcher, readFileSync, readdirSync, renameSync, rmSync, watch, writeFileSync } from 'node:fs';
+import {
+  type FSWatcher,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 /** As much of pi's interface as is used here. */
@@ -286,6 +295,7 @@ function get(path: string): Fields | null {
 function put(folder: string, name: string, value: object): boolean {
   const temporary = join(folder, `.${name}.tmp`);
   try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(temporary, `${JSON.stringify(value)}\n`, { mode: 0o600 });
     renameSync(temporary, join(folder, name));
     return true;

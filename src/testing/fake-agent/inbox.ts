@@ -1,4 +1,13 @@
-import { type FSWatcher, readFileSync, readdirSync, renameSync, rmSync, watch, writeFileSync } from 'node:fs';
+import {
+  type FSWatcher,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { AckState, SteerMode } from './wire.ts';
 
@@ -92,6 +101,7 @@ function get(path: string): object | null {
 
 function put(folder: string, name: string, value: object): void {
   const temporary = join(folder, `.${name}.tmp`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 });
   renameSync(temporary, join(folder, name));
 }
