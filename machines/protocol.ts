@@ -585,6 +585,8 @@ export interface RunInput {
   labels: Record<string, string>;
   owner: Owner;
   seed: number;
+  /** Where it was started, when a child of another run did. */
+  parent?: RunParent;
 }
 
 /**
@@ -675,6 +677,8 @@ export type RunEvent =
   | { type: 'deadline.reached'; at: Instant }
   /** The wall clock was set: it is `byMs` from where the monotonic clock says it should be. */
   | { type: 'clock.jumped'; at: Instant; byMs: number }
+  /** How the runs that its children have started are now; those of which there is news. */
+  | { type: 'nested.seen'; at: Instant; runs: NestedSeen[] }
   /** The journal cannot be written; its lines wait. */
   | { type: 'record.degraded' }
   | { type: 'record.restored' }
@@ -754,6 +758,7 @@ export type JournalBody =
       labels: Record<string, string>;
       owner: Owner;
       deadlineAt: Instant | null;
+      parent?: RunParent;
     }
   | { type: 'run.stopping'; at: Instant; cause: Cause }
   | { type: 'run.deadline-moved'; at: Instant; from: Instant | null; to: Instant }
@@ -819,6 +824,18 @@ export type JournalBody =
       usage: Usage;
       /** Null when no process was ever started. */
       proof: ProofSummary | null;
+    }
+  /** A run that a child of this one has started was seen, or goes on after it had ended. */
+  | { type: 'nested.started'; at: Instant; run: string; step: StepId; attempt: number; depth: number }
+  | {
+      type: 'nested.ended';
+      at: Instant;
+      run: string;
+      step: StepId;
+      attempt: number;
+      state: RunOutcome['state'];
+      name: string;
+      counts: NestedStatus['counts'];
     }
   | { type: 'cause.late'; at: Instant; step?: StepId; attempt?: number; cause: Cause; won: Cause }
   | { type: 'command.accepted'; at: Instant; id: string; command: string; source: string }

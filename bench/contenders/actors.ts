@@ -20,6 +20,7 @@ import { deadline } from '../../src/runtime/deadline.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
 import { requestFor } from '../../src/runtime/launching.ts';
 import { Listener } from '../../src/runtime/listener.ts';
+import { nest } from '../../src/runtime/nest.ts';
 import { Outputs } from '../../src/runtime/outputs.ts';
 import { Texts } from '../../src/runtime/texts.ts';
 import { prepare } from '../../src/runtime/prepare.ts';
@@ -114,7 +115,9 @@ function wired(kit: Kit) {
       release: fill(line()),
     },
   });
-  return runMachine.provide({ actors: { step: fill(step), deadline: fill(deadline), finalize: fill(finalize) } });
+  return runMachine.provide({
+    actors: { step: fill(step), deadline: fill(deadline), nest: fill(nest(kit)), finalize: fill(finalize) },
+  });
 }
 
 /** A line of the end with nothing to write. */

@@ -1,4 +1,4 @@
-import type { NestedSeen, NestedStatus, RunState } from '../protocol.ts';
+import type { NestedSeen, NestedStatus, RunState, Status } from '../protocol.ts';
 
 /** Most nested runs that are known of one run; a plan can allow no more in all. */
 export const MOST_NESTED = 256;
@@ -36,6 +36,26 @@ function isNews(before: NestedSeen, after: NestedSeen): boolean {
   if (after.epoch !== before.epoch) return after.epoch > before.epoch;
   if (hasEnded(before)) return false;
   return after.seq === before.seq ? after.updatedAt > before.updatedAt : after.seq > before.seq;
+}
+
+/** The part of a status; nothing where there is none. */
+export function nestedOf(known: NestedStatus[]): Pick<Status, 'nested'> {
+  return known.length === 0 ? {} : { nested: { total: known.length, runs: showNested(known) } };
+}
+
+/** What the journal says of one that goes on. */
+export const goingOn = (where: Pick<NestedStatus, 'id' | 'step' | 'attempt' | 'depth'>): NestedStatus => ({
+  ...where,
+  state: 'running',
+  name: '',
+  counts: {},
+  updatedAt: '',
+});
+
+/** Without what changes while the journal says nothing. */
+export function stableNested(one: NestedStatus): NestedStatus {
+  const { id, step, attempt, depth } = one;
+  return hasEnded(one) ? { ...one, updatedAt: '' } : goingOn({ id, step, attempt, depth });
 }
 
 /** Those that are shown, in the order in which they were known: the live ones, and of the others the last. */

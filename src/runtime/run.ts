@@ -343,7 +343,8 @@ function endedSteps({ steps, settled }: { steps: StepPlan[]; settled: StepOutput
   });
 }
 
-function inputOf({ plan, dir, epoch, owner, env }: RuntimeOptions): RunInput {
+function inputOf({ plan, dir, epoch, owner, env, nest = null }: RuntimeOptions): RunInput {
+  const parent = nest?.parent ?? null;
   return {
     id: dir.id,
     name: plan.name,
@@ -353,6 +354,7 @@ function inputOf({ plan, dir, epoch, owner, env }: RuntimeOptions): RunInput {
     labels: { ...plan.labels },
     owner,
     seed: randomInt(2 ** 31),
+    ...(nest === null || parent === null ? {} : { parent: { ...parent, depth: nest.depth } }),
   };
 }
 

@@ -114,6 +114,8 @@ test('record: every journal type, state, cause and reason', () => {
     'ask.declined': true,
     'ask.expired': true,
     'ask.run-ended': true,
+    'nested.started': true,
+    'nested.ended': true,
     notice: true,
     'cause.late': true,
     'command.accepted': true,

@@ -2,12 +2,14 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import type { Proof } from '../../machines/protocol.ts';
 import { runDir } from '../../src/record/index.ts';
 import { type Cli, MAIN, attempt, openCli, until } from '../support/cli.ts';
 import { childOf, makeNest } from './support.ts';
 
 /** S083: children that start the runner again, in processes of their own, until the limits say no. */
 
+const LIBRARY = new URL('../../dist/src/index.js', import.meta.url).href;
 const AGAIN = '"$NODE" "$MAIN" run "$PLAN"';
 
 /** A detached run of a plan with one step, which is told how to start the same plan again. */
@@ -42,19 +44,44 @@ describe('three levels, ten in all', () => {
   test('the fourth level and the eleventh run are refused, and one stop ends the rest', async () => {
     await using cli = openCli();
     // Only the top run gets beyond the first line: below it somebody has made the folder, or sleeps.
-    const leaves = `for n in 1 2 3 4 5 6 7 8; do "$NODE" "$MAIN" run -- sleep 600 & done`;
+    // A detached one, and seven at once of one process that has the library.
+    const host = cli.file(
+      'host.mjs',
+      `import { start } from ${JSON.stringify(LIBRARY)};
+       const asked = Array.from({ length: 7 }, () => start({ command: ['sleep', '600'] }));
+       for (const one of await Promise.allSettled(asked)) {
+         if (one.status === 'rejected') console.error(one.reason.code + ': ' + one.reason.message);
+       }`,
+    );
+    const leaves = `"$NODE" "$MAIN" run --detach -- sleep 600; "$NODE" ${host}`;
     const top = await recurse(
       cli,
-      `if mkdir "$DIR/first"; then (${AGAIN}) & until [ -e "$DIR/deep" ]; do sleep 0.05; done; ${leaves}; wait; else ${AGAIN}; sleep 600; fi`,
+      `if mkdir "$DIR/first"; then (${AGAIN}) & until [ -e "$DIR/deep" ]; do sleep 0.05; done; ${leaves}; else ${AGAIN}; sleep 600; fi`,
     );
     await until(() => said(cli).includes('depth 4 below run'), 'the fourth level is refused');
     expect(said(cli)).toContain('limits.nested.depth');
     writeFileSync(join(cli.cwd, 'deep'), '');
     await until(() => said(cli).includes('nested runs it may have, 10'), 'the eleventh run is refused');
+    expect(said(cli)).toContain('nest-refused: run');
     await until(() => running(cli) === 11, 'ten nested runs run');
     expect(readdirSync(top.dir.nest)).toHaveLength(10);
     expect(cli.ids()).toHaveLength(11);
+    await until(() => cli.status(top.id).nested?.total === 8, 'the top run shows those it has started');
     await stopAll(cli, top.id);
+    // What each says of those below it at its end is what they say themselves.
+    let shown = 0;
+    for (const id of cli.ids()) {
+      for (const below of cli.status(id).nested?.runs ?? []) {
+        const { name, counts, parent } = cli.status(below.id);
+        const some = Object.fromEntries(Object.entries(counts).filter(([, n]) => n > 0));
+        shown += 1;
+        expect(below).toMatchObject({ state: 'stopped', name, counts: some });
+        expect(parent).toEqual({ run: id, step: below.step, attempt: below.attempt, depth: below.depth });
+      }
+    }
+    expect(shown).toBe(10);
+    const proof = JSON.parse(readFileSync(top.dir.attempt('again', 1).proof, 'utf8')) as Proof;
+    expect(proof).toMatchObject({ verdict: 'gone', signals: [{ rung: 'stop-nested', targets: 8 }, {}] });
   });
 
   // What the case says to the letter, at the cost of 23 processes that each start a runner.

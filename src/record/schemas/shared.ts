@@ -13,6 +13,8 @@ import type {
   RetryPlan,
   RunLimits,
   RunParent,
+  NestedStatus,
+  StepState,
   SentSignal,
   SteerMode,
   StepPlan,
@@ -113,6 +115,20 @@ export const limitsSchema = z.object({
   concurrency: z.int(),
   timeoutMs: z.number().nullable(),
 }) satisfies z.ZodType<RunLimits>;
+
+export const stepState = z.enum([
+  'pending',
+  'preparing',
+  'running',
+  'backing-off',
+  'completed',
+  'failed',
+  'stopped',
+  'paused',
+  'skipped',
+]) satisfies z.ZodType<StepState>;
+
+export const nestedCounts = z.partialRecord(stepState, whole) satisfies z.ZodType<NestedStatus['counts']>;
 
 export const runParentSchema = z.object({
   run: z.string(),

@@ -7,7 +7,6 @@ import type {
   Status,
   SteerStatus,
   SteeringCounts,
-  StepState,
   StepStatus,
 } from '../../../machines/protocol.ts';
 import {
@@ -19,7 +18,9 @@ import {
   ownerSchema,
   proofSummarySchema,
   runOutcomeState,
+  nestedCounts,
   runParentSchema,
+  stepState,
   steerMode,
   targetSchema,
   targetState,
@@ -29,18 +30,6 @@ import {
   v1,
   whole,
 } from './shared.ts';
-
-const stepState = z.enum([
-  'pending',
-  'preparing',
-  'running',
-  'backing-off',
-  'completed',
-  'failed',
-  'stopped',
-  'paused',
-  'skipped',
-]) satisfies z.ZodType<StepState>;
 
 const attemptStatusSchema = z.object({
   n: z.int(),
@@ -91,7 +80,7 @@ const nestedStatusSchema = z.object({
   depth: z.int(),
   state: runState,
   name: z.string(),
-  counts: z.partialRecord(stepState, whole),
+  counts: nestedCounts,
   updatedAt: instant,
 }) satisfies z.ZodType<NestedStatus>;
 
