@@ -73,7 +73,7 @@ function inTree(runs: Listed[]): { run: Listed; depth: number }[] {
     }
   };
   add(null, 0);
-  for (const parent of [...below.keys()]) add(parent, 0);
+  for (const parent of below.keys()) add(parent, 0);
   return rows;
 }
 

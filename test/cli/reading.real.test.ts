@@ -35,18 +35,19 @@ test.concurrent('list names the runs that cannot be read beside the good ones', 
   expect(existsSync(join(cli.cwd, 'nowhere'))).toBe(false);
 });
 
+const below = (run: string, depth: number) => ({ parent: { run, step: 'command', attempt: 1, depth } });
+const at = (minute: number) => ({ ...ended, startedAt: `2026-12-01T10:0${minute}:00.000Z` });
+
 test.concurrent('list shows a nested run under the run whose child started it', async () => {
   await using cli = openCli();
-  const parent = (run: string, depth: number) => ({ parent: { run, step: 'command', attempt: 1, depth } });
-  const at = (minute: number) => ({ ...ended, startedAt: `2026-12-01T10:0${minute}:00.000Z` });
   makeRunDir(cli.root, 'top', statusOf('top', at(0)));
   makeRunDir(cli.root, 'other', statusOf('other', at(1)));
-  makeRunDir(cli.root, 'one', statusOf('one', { ...at(2), ...parent('top', 1) }));
-  makeRunDir(cli.root, 'two', statusOf('two', { ...at(3), ...parent('one', 2) }));
-  makeRunDir(cli.root, 'alone', statusOf('alone', { ...at(4), ...parent('pruned', 1) }));
+  makeRunDir(cli.root, 'one', statusOf('one', { ...at(2), ...below('top', 1) }));
+  makeRunDir(cli.root, 'two', statusOf('two', { ...at(3), ...below('one', 2) }));
+  makeRunDir(cli.root, 'alone', statusOf('alone', { ...at(4), ...below('pruned', 1) }));
   // Nobody writes this; it must not keep us all the same.
-  makeRunDir(cli.root, 'a', statusOf('a', { ...at(5), ...parent('b', 1) }));
-  makeRunDir(cli.root, 'b', statusOf('b', { ...at(6), ...parent('a', 1) }));
+  makeRunDir(cli.root, 'a', statusOf('a', { ...at(5), ...below('b', 1) }));
+  makeRunDir(cli.root, 'b', statusOf('b', { ...at(6), ...below('a', 1) }));
   const { code, stdout } = await cli.run(['list']);
   expect(code).toBe(0);
   const ids = stdout.split('\n').map((line) => /^ *\S+/.exec(line)?.[0]);

@@ -77,12 +77,12 @@ describe('another look at nested runs', () => {
   });
 });
 
-describe('what is shown', () => {
-  const runs = (live: number, ended: number): NestedSeen[] => [
-    ...Array.from({ length: ended }, (_, n) => seen(`e${n}`, 'completed')),
-    ...Array.from({ length: live }, (_, n) => seen(`l${n}`, 'running')),
-  ];
+const runs = (live: number, ended: number): NestedSeen[] => [
+  ...Array.from({ length: ended }, (_, n) => seen(`e${n}`, 'completed')),
+  ...Array.from({ length: live }, (_, n) => seen(`l${n}`, 'running')),
+];
 
+describe('what is shown', () => {
   test('all of a few', () => {
     expect(showNested(runs(3, 13))).toEqual(runs(3, 13));
   });

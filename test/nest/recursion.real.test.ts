@@ -37,7 +37,8 @@ async function stopAll(cli: Cli, top: string): Promise<void> {
   for (const state of states(cli)) expect(state).toBe('stopped');
   const causes = cli.ids().map((id) => cli.status(id).cause);
   const sources = causes.map((cause) => (cause?.type === 'stop' ? cause.source.replace(/:.*/, '') : cause?.type));
-  expect(sources.toSorted()).toEqual([...sources.slice(1).map(() => 'ancestor'), 'command-line']);
+  expect(sources.filter((source) => source === 'ancestor')).toHaveLength(sources.length - 1);
+  expect(sources).toContain('command-line');
 }
 
 describe('three levels, ten in all', () => {
