@@ -174,6 +174,7 @@ class Writer {
         this.#kit.table.started(this.#entry, treeOf(process, this.#input.token, this.#prepared.container));
         this.#tell({ type: 'child.started', at: this.#kit.now(), pid, startTime });
         this.#act(this.#session.start());
+        this.post.begin();
       }),
       unstarted: guard((failure) => {
         this.#kit.table.close(this.#input.step, this.#input.n, 'gone');
