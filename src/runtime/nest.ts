@@ -19,6 +19,7 @@ export const nest = (kit: Kit) =>
       if (runs.length > 0) {
         every = POLL_MS;
         sendBack({ type: 'nested.seen', at: kit.now(), runs } satisfies RunEvent);
+        kit.touch();
       }
       if (input.look === 'again') timer = setTimeout(look, every);
     });
