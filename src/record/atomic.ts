@@ -32,10 +32,17 @@ export function writeDurableText(path: string, text: string, options: WriteOptio
   return write(path, text, true, options);
 }
 
-/** Writes a record that has to be there after a crash: result, receipts, proof. */
+/** Writes a record that has to be there after a power cut: result, receipts. */
 export function writeDurable(path: string, json: unknown, options: WriteOptions = {}): Promise<Written> {
-  return write(path, `${JSON.stringify(json, null, 2)}\n`, true, options);
+  return write(path, textOf(json), true, options);
 }
+
+/** Writes a record that can be made again from others. */
+export function writeJson(path: string, json: unknown, options: WriteOptions = {}): Promise<Written> {
+  return write(path, textOf(json), false, options);
+}
+
+const textOf = (json: unknown): string => `${JSON.stringify(json, null, 2)}\n`;
 
 async function write(path: string, text: string, durable: boolean, options: WriteOptions): Promise<Written> {
   const { replace = replaceFile, ladderMs = ladder } = options;

@@ -1,6 +1,6 @@
 /** The record of a run: writes bytes, knows no machine. */
 export * from './light.ts';
-export { writeDurable, writeDurableText, writeText, type Replace, type WriteOptions } from './atomic.ts';
+export { writeDurable, writeJson, writeDurableText, writeText, type Replace, type WriteOptions } from './atomic.ts';
 export {
   addActive,
   claimOwner,
