@@ -1,7 +1,7 @@
 import type { Member } from '../../../machines/protocol.ts';
 import type { Identity } from '../identity/index.ts';
 import { childrenOf, readStat } from '../proc.ts';
-import { send, type SignalResult } from '../signal.ts';
+import { send } from '../signal.ts';
 import { passGate, shellFor } from './enter.ts';
 import type { Container, Inside } from './types.ts';
 
