@@ -17,6 +17,8 @@ export interface ActivityContext {
   startedAt: Instant;
   progressAt: Instant;
   tool: OpenTool | null;
+  /** Questions that wait for an answer. */
+  asks: string[];
   /** For how long it had been open when it was told of, in milliseconds. */
   openForMs: number;
 }
@@ -46,6 +48,9 @@ export const activityMachine = base
       toolLimited: ({ context }) => context.limits.toolMs !== null,
       stallLimited: ({ context }) => context.limits.stall !== null,
       progress: ({ event }) => event.type === 'heard' && event.progress,
+      asking: ({ context }) => context.asks.length > 0,
+      lastOpen: ({ context, event }) =>
+        context.tool === null && event.type === 'ask.closed' && context.asks.every((ask) => ask === event.ask),
       sameTool: ({ context, event }) => event.type === 'tool.opened' && event.tool.id === context.tool?.id,
     },
     delays: {
@@ -63,6 +68,14 @@ export const activityMachine = base
         assertEvent(event, 'tool.opened');
         const { tool, at } = event;
         return { tool, openForMs: between(tool.since, at) };
+      }),
+      noteAsk: base.assign(({ context, event }) => {
+        assertEvent(event, 'ask.opened');
+        return { asks: [...context.asks.filter((ask) => ask !== event.ask), event.ask] };
+      }),
+      noteAskOver: base.assign(({ context, event }) => {
+        assertEvent(event, 'ask.closed');
+        return { asks: context.asks.filter((ask) => ask !== event.ask), progressAt: event.at };
       }),
       noteNoTool: base.assign(({ event }) => ({ tool: null, progressAt: event.at })),
       tellAttemptLimit: base.enqueueActions(({ context, self, enqueue }) => {
@@ -103,9 +116,10 @@ export const activityMachine = base
       startedAt: input.at,
       progressAt: input.at,
       tool: null,
+      asks: [],
       openForMs: 0,
     }),
-    on: { heard: { actions: 'passOver' } },
+    on: { heard: { actions: 'passOver' }, 'ask.closed': { actions: 'passOver' } },
     states: {
       total: {
         initial: 'within',
@@ -137,32 +151,35 @@ export const activityMachine = base
             on: {
               heard: { guard: 'progress', target: 'fresh', reenter: true, actions: 'noteProgress' },
               'tool.opened': 'working',
+              'ask.opened': { target: 'working', actions: 'noteAsk' },
             },
-            after: { quietTime: { target: 'quiet', actions: 'tellQuiet' } },
+            after: { quietTime: { target: 'still', actions: 'tellQuiet' } },
           },
-          quiet: {
+          still: {
+            description: 'Without progress for longer than an agent mostly needs',
+            initial: 'quiet',
             on: {
               heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
               'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
+              'ask.opened': { target: 'working', actions: ['noteAsk', 'noteProgress', 'tellFresh'] },
             },
-            always: { guard: 'stallLimited', target: 'stalling' },
-          },
-          stalling: {
-            on: {
-              heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
-              'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
-            },
-            after: { stallTime: { target: 'stalled', actions: 'tellStalled' } },
-          },
-          stalled: {
-            on: {
-              heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
-              'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
+            states: {
+              quiet: { always: { guard: 'stallLimited', target: 'stalling' } },
+              stalling: { after: { stallTime: { target: 'stalled', actions: 'tellStalled' } } },
+              stalled: {},
             },
           },
           working: {
-            description: 'A tool is open: it may be silent for as long as it is allowed to run',
-            on: { 'tool.closed': { target: 'fresh', actions: 'noteProgress' } },
+            description:
+              'A tool is open, or somebody is asked: it may be silent for as long as that is allowed to last',
+            on: {
+              'tool.closed': [{ guard: 'asking' }, { target: 'fresh', actions: 'noteProgress' }],
+              'ask.opened': { actions: 'noteAsk' },
+              'ask.closed': [
+                { guard: 'lastOpen', target: 'fresh', actions: 'noteAskOver' },
+                { actions: 'noteAskOver' },
+              ],
+            },
           },
         },
       },

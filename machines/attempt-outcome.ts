@@ -33,7 +33,6 @@ export interface AttemptContext extends AttemptInput {
   forcedExit: boolean;
   proof: Proof | null;
   usage: Usage;
-  session: string | null;
   tool: OpenTool | null;
   activity: Activity;
   /** When the process was there. */
@@ -52,8 +51,8 @@ export const isCommitted = (context: AttemptContext): boolean =>
   context.exit !== null && (context.end !== null || context.drained);
 
 export function inputOf(context: AttemptContext): AttemptInput {
-  const { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, at } = context;
-  return { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, at };
+  const { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, at } = context;
+  return { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, at };
 }
 
 /** An agent that has finished its work is not asked to drop it. */

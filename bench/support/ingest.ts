@@ -35,6 +35,7 @@ export function ingest(bytes: Buffer, folder: string): void {
     leftovers: 'end',
     delivery: 'auto',
     deadlineAt: null,
+    session: null,
     at,
   };
   const attempt = createActor(machine, { input });
@@ -68,5 +69,7 @@ function piSession(folder: string): AgentSession {
     env: {},
     privateDir: folder,
     sessionDir: folder,
+    resume: null,
+    mailbox: null,
   });
 }

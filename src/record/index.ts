@@ -1,13 +1,24 @@
 /** The record of a run: writes bytes, knows no machine. */
 export * from './light.ts';
-export { writeDurable, writeJson, writeDurableText, writeText, type Replace, type WriteOptions } from './atomic.ts';
+export {
+  syncFolder,
+  writeDurable,
+  writeDurableText,
+  writeFlushed,
+  writeJson,
+  writeText,
+  type Replace,
+  type WriteOptions,
+} from './atomic.ts';
 export {
   addActive,
+  addPlanPart,
   claimOwner,
   createAttemptDir,
   createRunDir,
   makeDir,
   removeActive,
+  removePlanPart,
   removeStaleTemporaries,
   type Claim,
   type CreatedRun,

@@ -1,7 +1,7 @@
-import type { Instant, RejectReason, Verdicts } from '../../machines/protocol.ts';
+import type { Instant, RejectReason, Target, UndeliveredReason, Verdicts } from '../../machines/protocol.ts';
 
-/** Verdicts a receipt can carry: those of this version's machines and those of steering. */
-export type ReceiptVerdict = 'accepted' | 'queued' | 'delivered' | 'undelivered' | Verdicts;
+/** Verdicts a receipt can carry: the final ones, and what it says before that. */
+export type ReceiptVerdict = 'accepted' | 'queued' | Verdicts;
 
 /** `control/receipts/<id>.json` (v1): the answer to a command. One with `final: true` never changes again. */
 export interface Receipt {
@@ -10,9 +10,13 @@ export interface Receipt {
   /** The command's type; `unknown` where it could not be read. */
   type: string;
   verdict: ReceiptVerdict;
-  reason?: RejectReason;
+  reason?: RejectReason | UndeliveredReason;
   at: Instant;
   final: boolean;
+  /** What became of a steering request at each step, where there was more than one. */
+  targets?: Target[];
+  /** Undelivered, but some of the steps took it. */
+  partial?: boolean;
   /** Text for people. Never the command's own text. */
   detail?: string;
   /** First 12 hex digits of the hash of what was answered; tells a repeat from a change under the same id. */
@@ -23,16 +27,16 @@ interface CommandBase {
   v: 1;
   /** Given by the file's name where it is missing. */
   id?: string;
+  /** Who sends it, for people. */
   source?: string;
-  reason?: string;
 }
 
 /** What may lie in `control/`. */
 export type CommandFile =
-  | (CommandBase & { type: 'stop'; step?: string })
-  | (CommandBase & { type: 'interrupt'; step?: string })
+  | (CommandBase & { type: 'stop'; step?: string; reason?: string })
+  | (CommandBase & { type: 'interrupt'; step?: string; reason?: string })
   | (CommandBase & { type: 'resume'; step?: string })
-  | (CommandBase & { type: 'steer'; step?: string; text: string; mode?: 'now' | 'next' | 'auto' })
+  | (CommandBase & { type: 'steer'; step?: string; text: string; mode?: 'now' | 'next' | 'auto'; expires?: string })
   | (CommandBase & { type: 'append'; steps: unknown[] })
   | (CommandBase & { type: 'extend'; step?: string; deadline: string })
   | (CommandBase & { type: 'answer'; ask: string; text: string });

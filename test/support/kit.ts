@@ -9,6 +9,7 @@ import { type Sweeper, createLauncher, createSweeper, newToken } from '../../src
 import { type RunDir, addActive, createRedactor, createRunDir, openJournal } from '../../src/record/index.ts';
 import { keepProof } from '../../src/runtime/keep.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
+import { Texts } from '../../src/runtime/texts.ts';
 import { Outputs } from '../../src/runtime/outputs.ts';
 import { ProcessTable } from '../../src/runtime/table.ts';
 
@@ -76,6 +77,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     launcher: createLauncher({ onLost: (error) => void faults.push(error) }),
     prepared: new Map(),
     outputs: new Outputs(),
+    texts: new Texts(),
     now,
     record: (body: JournalBody) => void journal.append(body),
     keepProof: (kept) => keepProof(kit, kept),
@@ -130,6 +132,7 @@ export const attemptInput = (given: Partial<AttemptInput> & Pick<AttemptInput, '
   leftovers: 'end',
   delivery: 'auto',
   deadlineAt: null,
+  session: null,
   ...given,
 });
 

@@ -13,9 +13,15 @@ import type {
   RetryPlan,
   RunLimits,
   SentSignal,
+  SteerMode,
   StepPlan,
   StopRung,
+  Target,
+  TargetState,
+  TextDigest,
+  UndeliveredReason,
   Usage,
+  Verdicts,
 } from '../../../machines/protocol.ts';
 import type { RunProof } from '../result.ts';
 
@@ -145,6 +151,7 @@ export const stepPlanSchema = z.object({
   retry: retryPlanSchema,
   leftovers: z.enum(['end', 'keep', 'fail']),
   proof: z.enum(['contained', 'searched', 'group']),
+  asks: z.enum(['wait', 'decline']),
 }) satisfies z.ZodType<StepPlan>;
 
 const verdict = z.enum(['gone', 'survived', 'unknown']);
@@ -206,7 +213,7 @@ export const runOutcomeState = z.enum(['completed', 'failed', 'stopped', 'paused
 
 export const stepOutcome = z.enum(['completed', 'failed', 'stopped', 'paused', 'skipped']);
 
-export const rejectReason = z.enum([
+const rejectReason = z.enum([
   'already-ended',
   'run-ended',
   'invalid',
@@ -217,4 +224,52 @@ export const rejectReason = z.enum([
   'unsupported',
   'id-reused',
   'too-many',
+  'not-begun',
+  'stopping',
+  'unknown-step',
+  'not-running',
+  'not-paused',
+  'step-exists',
+  'unknown-ask',
+  'not-waiting',
 ]) satisfies z.ZodType<RejectReason>;
+
+export const undeliveredReason = z.enum([
+  'unsupported',
+  'expired',
+  'conflict',
+  'aborted',
+  'unconfirmed',
+  'step-ended',
+  'run-ended',
+  'inbox-full',
+  'failed',
+]) satisfies z.ZodType<UndeliveredReason>;
+
+export const answerReason = z.enum([...new Set([...rejectReason.options, ...undeliveredReason.options])]);
+
+export const verdicts = z.enum([
+  'applied',
+  'delivered',
+  'rejected',
+  'undelivered',
+  'conflict',
+]) satisfies z.ZodType<Verdicts>;
+
+export const textDigestSchema = z.object({ chars: whole, sha256 }) satisfies z.ZodType<TextDigest>;
+
+export const steerMode = z.enum(['now', 'next', 'auto']) satisfies z.ZodType<SteerMode>;
+
+export const targetState = z.enum([
+  'scheduled',
+  'routed',
+  'queued',
+  'delivered',
+  'undelivered',
+]) satisfies z.ZodType<TargetState>;
+
+export const targetSchema = z.object({
+  step: z.string(),
+  state: targetState,
+  reason: undeliveredReason.exactOptional(),
+}) satisfies z.ZodType<Target>;
