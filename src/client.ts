@@ -19,7 +19,25 @@ export {
 } from './client/read.ts';
 export { wait, type WaitOptions, type Waited } from './client/wait.ts';
 export { describeNotFound, follow, type FollowOptions } from './client/follow.ts';
-export { send, stop, type Answer, type SendOptions, type StopOptions } from './client/send.ts';
+export {
+  answer,
+  append,
+  extend,
+  interrupt,
+  resume,
+  send,
+  steer,
+  stop,
+  type Answer,
+  type CommandOptions,
+  type SendOptions,
+  type SteerOptions,
+  type StepOptions,
+  type StopOptions,
+} from './client/send.ts';
+export { asks, type Ask, type AsksReading } from './client/asks.ts';
+export { can, why, type CanReading, type WhyReading } from './client/explain.ts';
+export { parseSteps, readSteps, type StepsFile } from './client/steps.ts';
 export { describeCause, describeProof } from './record/report.ts';
 export { parseTime } from './client/time.ts';
 export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';
@@ -30,6 +48,8 @@ export type {
   Cause,
   JournalRecord,
   Owner,
+  PathStep,
+  Possible,
   ProofSummary,
   Status,
   StepStatus,

@@ -23,3 +23,5 @@ export const RETRY_TOTAL = 60_000;
 export const QUIET_AFTER = 60_000;
 /** An agent that can be told is told to come to an end: so long before it, but not in the first half of the time. */
 export const WRAP_UP = 60_000;
+/** A command file that is no JSON yet may still be being written by hand: until it is so old (reference: none). */
+export const UNFINISHED = 250;

@@ -57,6 +57,7 @@ Examples:
 
 Exit codes:
   run, wait   0 completed, 1 failed, 3 stopped, 4 paused, 5 wait timed out, 128+n ended by signal n
-  stop        0 applied, 8 refused or no verdict in time
+  stop, interrupt, resume, steer, append, extend, answer
+              0 applied, delivered or accepted, 8 refused, undelivered or no verdict in time
   all         2 usage or plan error, 6 corrupt, newer version or runner lost, 7 no such run,
               9 done but the record or the proof is incomplete`;

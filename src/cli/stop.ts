@@ -1,8 +1,9 @@
-import { type Answer, type Receipt, proof, stop as sendStop, wait } from '../client.ts';
+import { proof, stop as sendStop, wait } from '../client.ts';
 import { EXIT } from './codes.ts';
+import { VERDICT_MS, tellAnswer } from './commanding.ts';
 import { headline } from './describe.ts';
-import { type PlaceOptions, failNotFound, timeOf } from './finding.ts';
-import { type Io, fail, printJson } from './io.ts';
+import { type PlaceOptions, timeOf } from './finding.ts';
+import { type Io, fail } from './io.ts';
 import { checkProof, proofWords } from './proof.ts';
 import { duration } from './words.ts';
 
@@ -10,48 +11,23 @@ export interface StopOptions extends PlaceOptions {
   timeout: string;
   /** False with `--no-wait`. */
   wait: boolean;
+  step?: string;
   reason?: string;
   json?: boolean;
 }
 
-/** The stop is applied as soon as it is read; a runner that does not read for so long is stuck or elsewhere. */
-const VERDICT_MS = 10_000;
-
+/** Of a run it waits for the end, of a step it does not: the run goes on. */
 export async function stop(run: string, options: StopOptions, io: Io): Promise<number> {
   const time = await timeOf('--timeout', options.timeout);
   if (time.type === 'bad') return fail(io, EXIT.usage, time.message);
   const place = { root: options.root, env: io.env };
-  const { reason } = options;
-  const answer = await sendStop(run, { ...place, source: 'command-line', reason, waitMs: VERDICT_MS });
-  const code = await tell(answer, run, options, io);
-  if (code !== EXIT.ok || !options.wait) return code;
+  const { step, reason } = options;
+  const answer = await sendStop(run, { ...place, source: 'command-line', step, reason, waitMs: VERDICT_MS });
+  const what = step === undefined ? run : `step ${step} of ${run}`;
+  const how = { name: 'the stop', done: () => `stop applied to ${what}`, waitMs: VERDICT_MS };
+  const code = await tellAnswer(answer, how, options, io);
+  if (code !== EXIT.ok || !options.wait || step !== undefined) return code;
   return waitForEnd(run, time.ms ?? 0, options, io);
-}
-
-async function tell(answer: Answer, run: string, options: StopOptions, io: Io): Promise<number> {
-  switch (answer.type) {
-    case 'receipt':
-      return tellReceipt(answer.receipt, run, options, io);
-    case 'no-verdict': {
-      const known = answer.last === null ? 'the command was not read yet' : 'the run knows of it';
-      return fail(io, EXIT.refused, `no answer in ${duration(VERDICT_MS)}: ${known} (command ${answer.id})`);
-    }
-    case 'refused':
-      return fail(io, answer.reason === 'owner-lost' ? EXIT.unreadable : EXIT.refused, answer.message);
-    case 'missing':
-    case 'ambiguous':
-      return failNotFound(io, answer);
-  }
-}
-
-async function tellReceipt(receipt: Receipt, run: string, { json }: StopOptions, io: Io): Promise<number> {
-  if (json === true) await printJson(io, receipt);
-  if (receipt.verdict === 'applied') {
-    if (json !== true) io.out.line(`stop applied to ${run}`);
-    return EXIT.ok;
-  }
-  const detail = receipt.detail === undefined ? '' : `: ${receipt.detail}`;
-  return fail(io, EXIT.refused, `the stop was ${receipt.verdict} (${receipt.reason ?? 'no reason given'})${detail}`);
 }
 
 async function waitForEnd(run: string, timeoutMs: number, options: StopOptions, io: Io): Promise<number> {

@@ -1,17 +1,25 @@
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import type { AgentsOptions } from './agents.ts';
+import type { AsksOptions } from './asks.ts';
+import type { CommandingOptions } from './commanding.ts';
+import type { CanOptions } from './can.ts';
 import type { DemoOptions } from './demo.ts';
 import type { DiagramsOptions } from './diagrams.ts';
 import type { DoctorOptions } from './doctor.ts';
 import type { EventsOptions } from './events.ts';
+import type { ExtendOptions } from './extend.ts';
+import type { InterruptOptions } from './interrupt.ts';
 import type { ListOptions } from './list.ts';
 import type { LogsOptions } from './logs.ts';
 import type { ResultOptions } from './result.ts';
+import type { ResumeOptions } from './resume.ts';
 import type { RunOptions } from './run.ts';
 import type { StatusOptions } from './status.ts';
+import type { SteerOptions } from './steer.ts';
 import type { StopOptions } from './stop.ts';
 import type { WaitVerbOptions } from './wait.ts';
+import type { WhyOptions } from './why.ts';
 
 /** What the verbs are declared with. */
 export interface Verbs {
@@ -81,7 +89,8 @@ export function addVerbs(program: Command, { io, command, done }: Verbs): void {
       done(await (await import('./result.ts')).result(run, options, io)),
     );
   place(onRun(program.command('stop')))
-    .description('stop a run in good order and wait until everything is gone')
+    .description('stop a run in good order and wait until everything is gone; or stop one step')
+    .option('--step <id>', 'only this step; the run goes on')
     .option('--timeout <time>', 'wait at most so long for the end', '30s')
     .option('--no-wait', 'only until the stop has been applied')
     .option('--reason <text>', 'why, for people')
@@ -89,7 +98,70 @@ export function addVerbs(program: Command, { io, command, done }: Verbs): void {
     .action(async (run: string, options: StopOptions) =>
       done(await (await import('./stop.ts')).stop(run, options, io)),
     );
+  place(onRun(program.command('can')))
+    .description('the commands that a run would obey now')
+    .option('--json', 'as JSON')
+    .action(async (run: string, options: CanOptions) => done(await (await import('./can.ts')).can(run, options, io)));
+  place(onRun(program.command('why')))
+    .description('how a run came to where it is: its states, and the events between them')
+    .option('--step <id>', 'only this step')
+    .option('--json', 'as JSON')
+    .action(async (run: string, options: WhyOptions) => done(await (await import('./why.ts')).why(run, options, io)));
+  addSending(program, { io, command, done });
   addOthers(program, { io, command, done });
+}
+
+function addSending(program: Command, { io, done }: Verbs): void {
+  sending(program.command('steer'))
+    .description('give an agent that works a message')
+    .argument('<text>', 'the message; "-" reads it from standard input')
+    .option('--step <id>', 'only the agent of this step; default: every one that works')
+    .option('--mode <when>', 'now: at the next tool boundary, next: after the answer, auto: as the agent finds right')
+    .option('--expires <time>', 'do not deliver it later than this, such as 10m')
+    .option('--wait <what>', 'until it is accepted, or delivered', 'accepted')
+    .action(async (run: string, text: string, options: SteerOptions) =>
+      done(await (await import('./steer.ts')).steer(run, text, options, io)),
+    );
+  sending(program.command('interrupt'))
+    .description('pause a run, or one step, so that it can go on later')
+    .option('--step <id>', 'only this step')
+    .option('--reason <text>', 'why, for people')
+    .action(async (run: string, options: InterruptOptions) =>
+      done(await (await import('./interrupt.ts')).interrupt(run, options, io)),
+    );
+  sending(program.command('resume'))
+    .description('let the paused steps of a run that goes on go on')
+    .option('--step <id>', 'only this step')
+    .action(async (run: string, options: ResumeOptions) =>
+      done(await (await import('./resume.ts')).resume(run, options, io)),
+    );
+  sending(program.command('append'))
+    .description('add steps to a run that goes on')
+    .argument('<file>', 'YAML or JSON with the steps, as in a plan; "-" reads it from standard input')
+    .action(async (run: string, file: string, options: CommandingOptions) =>
+      done(await (await import('./append.ts')).append(run, file, options, io)),
+    );
+  sending(program.command('extend'))
+    .description('move the deadline of a run, or the limit of a step that runs')
+    .argument('<deadline>', 'a length of time from now such as 30m, an instant such as 2026-12-01T10:00:00Z, or now')
+    .option('--step <id>', 'the limit of this step')
+    .action(async (run: string, deadline: string, options: ExtendOptions) =>
+      done(await (await import('./extend.ts')).extend(run, deadline, options, io)),
+    );
+  place(onRun(program.command('asks')))
+    .description('what the agents of a run have asked and wait for')
+    .option('--all', 'those that have been answered, too')
+    .option('--json', 'as JSON')
+    .action(async (run: string, options: AsksOptions) =>
+      done(await (await import('./asks.ts')).asks(run, options, io)),
+    );
+  sending(program.command('answer'))
+    .description('answer what an agent has asked')
+    .argument('<ask>', 'id of the ask, as asks shows it')
+    .argument('<text>', 'the answer; "-" reads it from standard input')
+    .action(async (run: string, ask: string, text: string, options: CommandingOptions) =>
+      done(await (await import('./answer.ts')).answer(run, ask, text, options, io)),
+    );
 }
 
 function addOthers(program: Command, { io, done }: Verbs): void {
@@ -116,6 +188,13 @@ function addOthers(program: Command, { io, done }: Verbs): void {
     .description('three steps with a bundled agent: no key, no network')
     .option('--plain', 'progress as plain lines')
     .action(async (options: DemoOptions) => done(await (await import('./demo.ts')).demo(options, io)));
+}
+
+/** A verb that sends a command to a run and waits for its receipt. */
+function sending(verb: Command): Command {
+  return place(onRun(verb))
+    .option('--timeout <time>', 'wait at most so long for the verdict, such as 30s')
+    .option('--json', 'the receipt');
 }
 
 function onRun(verb: Command): Command {

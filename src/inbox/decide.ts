@@ -1,68 +1,182 @@
-import type { RejectReason, StopCommand } from '../../machines/protocol.ts';
-import { commandFileSchema, digest, parseObject, safeId } from '../record/index.ts';
+import type { Answer, Command, CommandType, RejectReason } from '../../machines/protocol.ts';
+import { parseDeadline, parseDuration } from '../plan/index.ts';
+import { type CommandFile, commandFileSchema, digest, isObject, parseObject, safeId } from '../record/index.ts';
+import { maxCommandBytes } from './bounds.ts';
 import { meaningOf } from './meaning.ts';
 
-/** What a command file says. `sha256` is of its meaning: the same command written differently is the same. */
+/** What was found under a name in the control folder. */
+export interface Entry {
+  name: string;
+  found: Found;
+}
+export type Found =
+  /** `settled`: nobody writes to it any more, or nobody would wait for it if somebody did. */
+  | { type: 'text'; text: string; settled: boolean }
+  | { type: 'too-large' }
+  | { type: 'not-a-file'; what: string }
+  | { type: 'unreadable'; code: string };
+
+/** What is known of a command of this id that came before. `sha256` is missing where it had no file. */
+export interface Before {
+  sha256?: string | undefined;
+}
+
+export interface World {
+  /** When it was read, in milliseconds since 1970: deadlines count from there. */
+  nowMs: number;
+  /** Of a command that is under way or has its final answer. */
+  before: (id: string) => Before | null;
+}
+
+/** A command as its file says it. The steps of an `append` are yet to be resolved. */
+export type Incoming = Exclude<Command, { type: 'append' }> | Raw;
+type Raw = Omit<Extract<Command, { type: 'append' }>, 'steps'> & { steps: unknown[] };
+
+/** What is to be done about an entry. `sha256` is of its meaning: the same command written differently is the same. */
 export type Decision =
-  | { type: 'command'; command: StopCommand; sha256: string }
-  | { type: 'reject'; id: string; command: string; reason: RejectReason; detail: string; sha256: string }
-  /** Nothing that begins or ends like a command: it may still be being written. */
+  /** `text` is that of a message or an answer: for the runtime, past the machines. */
+  | { type: 'deliver'; id: string; command: Incoming; text: string | null; sha256: string }
+  | {
+      type: 'reject';
+      id: string;
+      command: CommandType | 'unknown';
+      reason: RejectReason;
+      detail: string;
+      sha256: string;
+    }
+  /** It was there before and says the same: the first answers for both. */
+  | { type: 'repeat'; id: string }
+  /** Its id was used before, for something else. */
+  | { type: 'conflict'; id: string; command: CommandType | 'unknown'; sha256: string }
+  /** Nothing that begins and ends like a command: it may still be being written. */
   | { type: 'unfinished' };
 
-const known = new Set(['stop', 'interrupt', 'resume', 'steer', 'append', 'extend', 'answer']);
+/** In which order the commands of a batch are acted on; within a kind by the names of their files. */
+export const kinds = [
+  'stop',
+  'interrupt',
+  'resume',
+  'extend',
+  'answer',
+  'append',
+  'steer',
+] as const satisfies CommandType[];
+const isKind = (type: unknown): type is CommandType => kinds.some((kind) => kind === type);
 
-/**
- * Reads a command file's text. Pure.
- *
- * @param name Its file name: gives the id where the file has none.
- */
-export function decide(name: string, text: string): Decision {
-  const json = parseObject(text);
-  if (json === null) return { type: 'unfinished' };
+const tooLarge = `it has more than ${maxCommandBytes / 1024} KiB`;
+/** A command needs two levels and a step ten. */
+const mostDepth = 64;
+
+/** Judges what was found in the control folder: the one place where a file becomes a command. Pure. */
+export function decide({ name, found }: Entry, world: World): Decision {
+  const unread = (reason: RejectReason, detail: string, sha256 = digest(detail).sha256): Decision =>
+    judged({ type: 'reject', id: idOf({}, name), command: 'unknown', reason, detail, sha256 }, world);
+  switch (found.type) {
+    case 'too-large':
+      return unread('too-large', tooLarge);
+    case 'not-a-file':
+      return unread('not-a-file', `it is ${found.what}`);
+    case 'unreadable':
+      return unread('invalid', `it cannot be read (${found.code})`);
+    case 'text': {
+      const json = parseObject(found.text);
+      if (json !== null) return decideJson(name, json, world);
+      if (!found.settled) return { type: 'unfinished' };
+      return unread('invalid', 'it is not a JSON object', digest(found.text).sha256);
+    }
+  }
+}
+
+function decideJson(name: string, json: Record<string, unknown>, world: World): Decision {
   const id = idOf(json, name);
-  const sha256 = meaningOf(json);
-  const command = typeof json['type'] === 'string' && known.has(json['type']) ? json['type'] : 'unknown';
-  const reject = (reason: RejectReason, detail: string): Decision => ({
-    type: 'reject',
-    id,
-    command,
-    reason,
-    detail,
-    sha256,
-  });
+  const type = json['type'];
+  const command = isKind(type) ? type : 'unknown';
+  const deep = isDeep(json);
+  const sha256 = deep ? digest(name).sha256 : meaningOf(json);
+  const reject = (reason: RejectReason, detail: string): Decision =>
+    judged({ type: 'reject', id, command, reason, detail, sha256 }, world);
 
+  if (deep) return reject('invalid', `it is nested more than ${mostDepth} levels deep`);
   const version = json['v'];
   if (typeof version === 'number' && version > 1)
     return reject('newer-version', `version ${version} is not known here`);
   if (command === 'unknown') return reject('unknown-type', 'there is no command of this type');
   const parsed = commandFileSchema.safeParse(json);
   if (!parsed.success) return reject('invalid', faultsOf(parsed.error.issues));
-  if (parsed.data.type !== 'stop') return reject('unsupported', `${command} is not supported by this version`);
-  // Stopping everything is not what was asked for.
-  if (parsed.data.step !== undefined)
-    return reject('unsupported', 'stopping one step is not supported by this version');
-  const { source = 'file', reason } = parsed.data;
-  return {
-    type: 'command',
-    sha256,
-    command: { id, type: 'stop', source, ...(reason === undefined ? {} : { reason }) },
-  };
+  const made = commandOf(parsed.data, id, world.nowMs);
+  if (made.type === 'bad') return reject('invalid', made.detail);
+  return judged({ type: 'deliver', id, command: made.command, text: made.text, sha256 }, world);
 }
 
-/** A file that is no JSON object and will not become one. */
-export function rejectUnread(name: string, reason: RejectReason, detail: string): Decision & { type: 'reject' } {
-  return { type: 'reject', id: idOf({}, name), command: 'unknown', reason, detail, sha256: digest(detail).sha256 };
+/** Each id once: whatever comes again under it is a repeat, or says something else. */
+function judged(decision: Extract<Decision, { type: 'deliver' | 'reject' }>, { before }: World): Decision {
+  const { id, sha256 } = decision;
+  const first = before(id);
+  if (first === null) return decision;
+  if (first.sha256 === undefined || first.sha256 === sha256) return { type: 'repeat', id };
+  const command = decision.type === 'reject' ? decision.command : decision.command.type;
+  return { type: 'conflict', id, command, sha256 };
 }
+
+type Made = { type: 'ok'; command: Incoming; text: string | null } | { type: 'bad'; detail: string };
+
+function commandOf(file: CommandFile, id: string, nowMs: number): Made {
+  const from = { id, source: file.source ?? 'file' };
+  const ofStep = 'step' in file && file.step !== undefined ? { step: file.step } : {};
+  switch (file.type) {
+    case 'stop':
+    case 'interrupt': {
+      const reason = file.reason === undefined ? {} : { reason: file.reason };
+      return made({ type: file.type, ...from, ...ofStep, ...reason });
+    }
+    case 'resume':
+      return made({ type: 'resume', ...from, ...ofStep });
+    case 'extend': {
+      const deadline = parseDeadline(file.deadline, nowMs);
+      if (deadline.type === 'bad') return bad('deadline', 'a length of time like 30m or an ISO 8601 instant');
+      const { limitMs } = deadline;
+      const deadlineAt = new Date(nowMs + limitMs).toISOString();
+      return made({ type: 'extend', ...from, ...ofStep, deadlineAt, limitMs });
+    }
+    case 'append':
+      return made({ type: 'append', ...from, steps: file.steps });
+    case 'answer':
+      return made({ type: 'answer', ...from, ask: file.ask, text: digest(file.text) }, file.text);
+    case 'steer': {
+      const expires = file.expires === undefined ? null : parseDuration(file.expires);
+      if (expires?.type === 'bad') return bad('expires', 'a length of time like 10m');
+      const { mode = 'auto', text } = file;
+      const limit = expires === null ? {} : { expiresMs: expires.ms };
+      return made({ type: 'steer', ...from, ...ofStep, mode, text: digest(text), ...limit }, text);
+    }
+  }
+}
+
+const made = (command: Incoming, text: string | null = null): Made => ({ type: 'ok', command, text });
+const bad = (field: string, wanted: string): Made => ({ type: 'bad', detail: `${field}: it must be ${wanted}` });
 
 /** What `control/rejected/` keeps of a command file: enough to find it again, nothing that may be secret. */
 export function noteOf(decision: Decision & { type: 'reject' }, name: string, bytes: number, at: string): object {
   const { id, command, reason, detail, sha256 } = decision;
-  return { v: 1, name, id, type: command, reason, detail, bytes, sha256, at };
+  return { v: 1, name: name.slice(0, 256), id, type: command, reason, detail, bytes, sha256, at };
+}
+
+/** The answer to what is refused without being delivered. */
+export function refusalOf(decision: Extract<Decision, { type: 'reject' | 'conflict' }>, at: string): Answer {
+  const { id, command } = decision;
+  if (decision.type === 'reject') {
+    return { id, command, verdict: 'rejected', reason: decision.reason, at, detail: decision.detail };
+  }
+  const detail = 'this id was used before, for something else';
+  return { id, command, verdict: 'conflict', reason: 'id-reused', at, detail };
 }
 
 function idOf(json: Record<string, unknown>, name: string): string {
   const given = json['id'];
-  return safeId(typeof given === 'string' && given !== '' ? given : name.replace(/\.json$/i, ''));
+  if (typeof given === 'string' && given !== '') return safeId(given);
+  const stem = name.replace(/\.json$/i, '');
+  // A name that had to be made safe when it was claimed is so already.
+  return /^[\w-]{0,40}~[0-9a-f]{32}$/.test(stem) ? stem : safeId(stem);
 }
 
 /** Names of fields and what they should be; never their values. */
@@ -71,4 +185,14 @@ function faultsOf(issues: readonly { path: PropertyKey[]; message: string }[]): 
     .slice(0, 3)
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
     .join('; ');
+}
+
+/** Level by level: what is nested deeply would end a recursion. */
+function isDeep(json: object): boolean {
+  let level: object[] = [json];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > mostDepth) return true;
+    level = level.flatMap((value) => Object.values(value).filter((inner) => isObject(inner) || Array.isArray(inner)));
+  }
+  return false;
 }

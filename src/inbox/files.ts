@@ -1,4 +1,5 @@
 import {
+  type Dirent,
   closeSync,
   constants,
   fstatSync,
@@ -9,63 +10,124 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { sep } from 'node:path';
 import { codeOf, makeDir } from '../record/index.ts';
+import { maxCommandBytes } from './bounds.ts';
 
-/** Largest command file, in bytes. */
-export const maxCommandBytes = 256 * 1024;
-
-export type EntryKind =
-  { type: 'file'; bytes: number; modifiedMs: number } | { type: 'other'; what: string } | { type: 'gone' };
-
-/** What an entry of the control folder is. Links are not followed. */
-export function lookAt(path: string): EntryKind {
-  try {
-    const stat = lstatSync(path);
-    if (stat.isFile()) return { type: 'file', bytes: stat.size, modifiedMs: stat.mtimeMs };
-    return {
-      type: 'other',
-      what: stat.isDirectory() ? 'a directory' : stat.isSymbolicLink() ? 'a link' : 'a special file',
-    };
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return { type: 'gone' };
-    return { type: 'other', what: `unreadable (${codeOf(error)})` };
-  }
+/** What an entry is that is no file; links are not followed. */
+export function kindOf(entry: Dirent | Dirent<Buffer>): 'file' | { other: string } {
+  if (entry.isFile()) return 'file';
+  return { other: entry.isDirectory() ? 'a directory' : entry.isSymbolicLink() ? 'a link' : 'a special file' };
 }
 
 export type FileText =
-  { type: 'ok'; text: string } | { type: 'too-large' } | { type: 'not-a-file' } | { type: 'unreadable'; code: string };
+  | { type: 'ok'; text: string; modifiedMs: number }
+  | { type: 'too-large'; bytes: number }
+  | { type: 'not-a-file'; what: string }
+  /** Nobody can say anything about it now; `passing`: later perhaps. */
+  | { type: 'unreadable'; code: string; passing: boolean }
+  | { type: 'gone' };
+
+const passing = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR', 'EBUSY', 'EIO']);
+const unreadable = (code: string): FileText => ({ type: 'unreadable', code, passing: passing.has(code) });
+
+/** The path of a name in a folder. Ten thousand times `join` is a tenth of a second. */
+export function within(folder: string, name: string): string {
+  return `${folder}${sep}${name}`;
+}
+
+/** Follows no link and waits for no pipe. */
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** One buffer for all: it is read and turned into text without a pause. */
+const room = Buffer.allocUnsafe(maxCommandBytes + 1);
 
 /** Reads a small file: no link is followed, no pipe waited for, no more than the bound is read. */
 export function readSmall(path: string): FileText {
   let fd: number;
   try {
-    fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    fd = openSync(path, flags);
   } catch (error) {
     const code = codeOf(error);
-    return code === 'ELOOP' ? { type: 'not-a-file' } : { type: 'unreadable', code };
+    if (code === 'ENOENT') return { type: 'gone' };
+    return code === 'ELOOP' ? { type: 'not-a-file', what: 'a link' } : unreadable(code);
   }
   try {
-    if (!fstatSync(fd).isFile()) return { type: 'not-a-file' };
-    const bytes = Buffer.allocUnsafe(maxCommandBytes + 1);
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) return { type: 'not-a-file', what: stat.isDirectory() ? 'a directory' : 'a special file' };
+    if (stat.size > maxCommandBytes) return { type: 'too-large', bytes: stat.size };
     let got = 0;
-    for (let n = 1; n > 0 && got < bytes.length; got += n) n = readSync(fd, bytes, got, bytes.length - got, null);
-    return got > maxCommandBytes ? { type: 'too-large' } : { type: 'ok', text: bytes.toString('utf8', 0, got) };
+    for (let n = 1; n > 0 && got < stat.size; got += n) n = readSync(fd, room, got, room.length - got, null);
+    if (got > maxCommandBytes) return { type: 'too-large', bytes: got };
+    return { type: 'ok', text: room.toString('utf8', 0, got), modifiedMs: stat.mtimeMs };
   } catch (error) {
-    return { type: 'unreadable', code: codeOf(error) };
+    return unreadable(codeOf(error));
   } finally {
     closeSync(fd);
   }
 }
 
+/** A stop is short, and says so early. */
+const peekBytes = 1024;
+
+/** Whether a file may be a stop, by a glance at its beginning; nothing more is concluded from it. */
+export function mayBeStop(path: string): boolean {
+  try {
+    const fd = openSync(path, flags);
+    try {
+      return room.subarray(0, readSync(fd, room, 0, peekBytes, null)).includes('"stop"');
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return false;
+  }
+}
+
 /** Moves an entry into a folder, made if need be, and says whether that worked: somebody else may have been quicker. */
-export function moveInto(from: string, folder: string, name: string): boolean {
+export function moveInto(from: string | Buffer, folder: string, name: string): boolean {
+  const to = within(folder, name);
+  try {
+    renameSync(from, to);
+    return true;
+  } catch {
+    if (!isThere(from)) return false;
+  }
   try {
     makeDir(folder);
-    renameSync(from, join(folder, name));
+    renameSync(from, to);
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Whether something lies there, of whatever kind. */
+function isThere(path: string | Buffer): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Entries of a folder in order of their names; none where there is no folder. */
+export function entriesIn(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  } catch {
+    return [];
+  }
+}
+
+/** Paths of entries whose names are no UTF-8: under the names that Node gives them they are not found. */
+export function unnameableIn(folder: string): { path: Buffer; entry: Dirent<Buffer> }[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true, encoding: 'buffer' })
+      .filter((entry) => !Buffer.from(entry.name.toString('utf8')).equals(entry.name))
+      .map((entry) => ({ path: Buffer.concat([Buffer.from(`${folder}/`), entry.name]), entry }));
+  } catch {
+    return [];
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Answer } from '../../machines/protocol.ts';
+import { existsSync } from 'node:fs';
+import type { Answer, Progress } from '../../machines/protocol.ts';
 import { type ControlPaths, faultIn, readRecord, type Receipt } from '../record/light.ts';
 
 /**
@@ -10,23 +11,20 @@ export function keyOf({ id, verdict, sha256 }: Pick<Receipt, 'id' | 'verdict' | 
 }
 
 export function receiptOf(answer: Answer, sha256: string): Receipt {
-  const { id, command, verdict, reason, at, detail } = answer;
-  return {
-    v: 1,
-    id,
-    type: command,
-    verdict,
-    ...(reason === undefined ? {} : { reason }),
-    at,
-    final: true,
-    ...(detail === undefined ? {} : { detail }),
-    ...(sha256 === '' ? {} : { sha256 }),
-  };
+  const { command, ...rest } = answer;
+  return { v: 1, ...rest, type: command, final: true, ...(sha256 === '' ? {} : { sha256 }) };
+}
+
+export function progressOf({ id, command, verdict, at }: Progress, sha256: string): Receipt {
+  return { v: 1, id, type: command, verdict, at, final: false, ...(sha256 === '' ? {} : { sha256 }) };
 }
 
 /** The receipt of a command, or null: none yet, or none that can be read. */
 export function readReceipt(dir: ControlPaths, key: string): Receipt | null {
-  const reading = readRecord<Receipt>(dir.receipt(key), (json) =>
+  const path = dir.receipt(key);
+  // Most have none yet, and to find that out by an error costs ten times as much.
+  if (!existsSync(path)) return null;
+  const reading = readRecord<Receipt>(path, (json) =>
     faultIn(json, { id: 'string', type: 'string', verdict: 'string', at: 'string', final: 'boolean' }),
   );
   return reading.type === 'ok' ? reading.value : null;

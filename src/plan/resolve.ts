@@ -35,6 +35,7 @@ export function fillIn(input: PlanInput, { cwd: base, name, proof }: Fallbacks):
     },
     labels: { ...input.labels },
     agents: Object.fromEntries(Object.entries(input.agents ?? {}).map(([key, agent]) => [key, settings(key, agent)])),
+    ...(input.defaults === undefined ? {} : { defaults: input.defaults }),
     steps: input.steps.map((step, index) => ({
       ...fillStep(step, input, cwd, needsOf(input.steps, index, position)),
       ...attemptsOf(step, input.defaults ?? {}, proof),

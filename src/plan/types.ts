@@ -11,6 +11,8 @@ export interface ResolvedPlan {
   labels: Record<string, string>;
   /** The definitions the plan itself brings, by name. Built-in agents are not listed. */
   agents: Record<string, AgentSettings>;
+  /** As they were written: for steps that are appended later. Those of the plan have taken them in. */
+  defaults?: object;
   /** 1 to 10,000, in the order of the plan. */
   steps: ResolvedStep[];
 }
@@ -49,6 +51,8 @@ export interface ResolvedStep {
   proof: ProofLevel;
   /** What each attempt is started in. Default `auto`: a control group where one is delegated, else nothing. */
   contain: 'auto' | 'cgroup' | 'pidns' | 'none';
+  /** When its agent asks something. Default `wait`. */
+  asks: StepPlan['asks'];
 }
 
 /** What is wrong, for programs. Stable; the message beside it is for people. */

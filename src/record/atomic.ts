@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import writeFileAtomic from 'write-file-atomic';
@@ -32,6 +32,25 @@ export function writeDurableText(path: string, text: string, options: WriteOptio
   return write(path, text, true, options);
 }
 
+/** As `writeDurable`, without its name: for several files of one folder, which `syncFolder` makes durable together. */
+export function writeFlushed(path: string, json: unknown): Promise<Written> {
+  return write(path, `${JSON.stringify(json, null, 2)}\n`, true, { replace: replaceFlushed });
+}
+
+/** Flushes the names in a folder to disk, without holding up the loop. Not everywhere possible, hence no result. */
+export async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, 'r');
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  } catch {
+    // Windows cannot open directories; some file systems cannot flush them.
+  }
+}
+
 /** Writes a record that has to be there after a crash: result, receipts, proof. */
 export function writeDurable(path: string, json: unknown, options: WriteOptions = {}): Promise<Written> {
   return write(path, `${JSON.stringify(json, null, 2)}\n`, true, options);
@@ -55,9 +74,13 @@ async function write(path: string, text: string, durable: boolean, options: Writ
  * write-file-atomic does not look at how much was written: on a full disk it puts half a file in the good one's place.
  * So the text is written here, whole or not at all, into the temporary file it has made; it adds nothing, flushes and renames.
  */
-const replaceFile: Replace = async (path, text, { durable }) => {
+const replaceFlushed: Replace = async (path, text, { durable }) => {
   // It awaits what this returns, though its types do not say so.
   const fill = (temporary: string): unknown => writeFile(temporary, text);
   await writeFileAtomic(path, '', { mode: 0o600, fsync: durable, tmpfileCreated: fill });
-  if (durable) syncDir(dirname(path));
+};
+
+const replaceFile: Replace = async (path, text, options) => {
+  await replaceFlushed(path, text, options);
+  if (options.durable) syncDir(dirname(path));
 };

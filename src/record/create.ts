@@ -5,6 +5,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  renameSync,
   rmSync,
   unlinkSync,
   writeFileSync,
@@ -56,6 +57,32 @@ export function createRunDir(root: string, id: string, plan: unknown): CreatedRu
 /** Makes a folder of the record (0700) and its parents; one that is there is fine. */
 export function makeDir(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/**
+ * Keeps what is appended to a plan, as `plan/<n>.json`, flushed to disk, before anybody acts on it. Only for the owner of
+ * the run: the numbers are its to give.
+ */
+export function addPlanPart(dir: RunDir, part: unknown): { type: 'ok'; n: number; path: string } | Trouble {
+  try {
+    makeDir(dir.planParts);
+    const numbers = namesIn(dir.planParts).map((name) => Number(/^(\d+)\.json$/.exec(name)?.[1] ?? 0));
+    const n = Math.max(0, ...numbers) + 1;
+    const path = join(dir.planParts, `${n}.json`);
+    const draft = `${path}.tmp`;
+    rmSync(draft, { force: true });
+    writeNew(draft, part);
+    renameSync(draft, path);
+    syncDir(dir.planParts);
+    return { type: 'ok', n, path };
+  } catch (error) {
+    return troubleOf(error);
+  }
+}
+
+/** Takes back what was not appended after all. */
+export function removePlanPart(dir: RunDir, n: number): void {
+  rmSync(join(dir.planParts, `${n}.json`), { force: true });
 }
 
 /** Makes the folder of an attempt. */

@@ -1,13 +1,23 @@
 /** The record of a run: writes bytes, knows no machine. */
 export * from './light.ts';
-export { writeDurable, writeDurableText, writeText, type Replace, type WriteOptions } from './atomic.ts';
+export {
+  syncFolder,
+  writeDurable,
+  writeDurableText,
+  writeFlushed,
+  writeText,
+  type Replace,
+  type WriteOptions,
+} from './atomic.ts';
 export {
   addActive,
+  addPlanPart,
   claimOwner,
   createAttemptDir,
   createRunDir,
   makeDir,
   removeActive,
+  removePlanPart,
   removeStaleTemporaries,
   type Claim,
   type CreatedRun,

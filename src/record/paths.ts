@@ -8,6 +8,8 @@ export interface RunDir extends ControlPaths {
   readonly id: string;
   readonly path: string;
   readonly plan: string;
+  /** What was appended to the plan: `plan/<n>.json`. */
+  readonly planParts: string;
   readonly status: string;
   readonly journal: string;
   readonly result: string;
@@ -67,6 +69,7 @@ export function runDir(root: string, id: string): RunDir {
     id,
     path,
     plan: join(path, 'plan.json'),
+    planParts: join(path, 'plan'),
     status: join(path, 'status.json'),
     journal: join(path, 'events.jsonl'),
     result: join(path, 'result.json'),
@@ -93,7 +96,8 @@ function controlPaths(path: string): ControlPaths {
     controlTemp: join(path, 'control.tmp'),
     claimed: join(control, 'claimed'),
     receipts,
-    receipt: (id) => join(receipts, `${safeId(id)}.json`),
+    // Asked for with each command, and joined already.
+    receipt: (id) => `${receipts}${sep}${safeId(id)}.json`,
     rejected: join(control, 'rejected'),
     closed: join(control, 'closed.json'),
   };

@@ -27,16 +27,16 @@ interface CommandBase {
   v: 1;
   /** Given by the file's name where it is missing. */
   id?: string;
+  /** Who sends it, for people. */
   source?: string;
-  reason?: string;
 }
 
 /** What may lie in `control/`. */
 export type CommandFile =
-  | (CommandBase & { type: 'stop'; step?: string })
-  | (CommandBase & { type: 'interrupt'; step?: string })
+  | (CommandBase & { type: 'stop'; step?: string; reason?: string })
+  | (CommandBase & { type: 'interrupt'; step?: string; reason?: string })
   | (CommandBase & { type: 'resume'; step?: string })
-  | (CommandBase & { type: 'steer'; step?: string; text: string; mode?: 'now' | 'next' | 'auto' })
+  | (CommandBase & { type: 'steer'; step?: string; text: string; mode?: 'now' | 'next' | 'auto'; expires?: string })
   | (CommandBase & { type: 'append'; steps: unknown[] })
   | (CommandBase & { type: 'extend'; step?: string; deadline: string })
   | (CommandBase & { type: 'answer'; ask: string; text: string });

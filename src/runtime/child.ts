@@ -19,6 +19,7 @@ import type { Kit } from './kit.ts';
 import { recordLaunch, requestFor } from './launching.ts';
 import { Listener, type Said } from './listener.ts';
 import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
+import { Post, makeMailbox } from './post.ts';
 import type { Prepared } from './prepared.ts';
 import { survivorsDir } from './survivors.ts';
 import type { Entry } from './table.ts';
@@ -58,9 +59,10 @@ export const child = (kit: Kit) =>
             writer.wrapUp(command.leftMs);
             return;
           case 'child.steer':
-            tell({ type: 'child.steer', at: kit.now(), id: command.id, state: 'undelivered', reason: 'unsupported' });
+            writer.post.steer(command.id, command.mode);
             return;
           case 'child.answer':
+            writer.post.answer(command.ask, command.command);
             return;
         }
       }),
@@ -83,6 +85,7 @@ const unwritable = (kit: Kit, why: string): ChildEvent => ({
 const KEPT_CHARS = 64 * 1024;
 
 class Writer {
+  readonly post: Post;
   readonly #kit: Kit;
   readonly #input: AttemptInput;
   readonly #prepared: Prepared;
@@ -113,12 +116,23 @@ class Writer {
     this.#tell = tell;
     this.#paths = paths;
     this.#entry = kit.table.open(input.step, input.n, input.token);
-    this.#request = requestFor(kit, input, prepared, paths);
+    const listens = prepared.agent.adapter.capabilities.mailbox;
+    const mailbox = makeMailbox(paths.path, listens);
+    this.#request = requestFor(kit, input, prepared, paths, mailbox);
     this.#session = prepared.agent.adapter.open(this.#request);
     this.#entry.session = this.#session;
     this.#listener = new Listener(kit, tell, {
       transcript: () => this.#openTranscript(),
       allowEmpty: prepared.step.allowEmpty,
+    });
+    this.post = new Post(this.#session, {
+      kit,
+      input,
+      mailbox,
+      listens,
+      tell,
+      act: (reply) => this.#act(reply),
+      note: (text) => this.#listener.hear([{ t: 'note', kind: 'bad-record', text }]),
     });
     this.#stdout = createRawLog(paths.stdout, { notes: 'json', hash: prepared.texts.run !== null });
     this.#stderr = createRawLog(paths.stderr);
@@ -169,6 +183,7 @@ class Writer {
         if (this.#closed) return;
         this.#entry.pipesHeld = how !== 'closed';
         this.#act(this.#session.exited({ ...this.#exit, stderrTail: this.#stderr.tail() }));
+        this.post.close();
         this.#kit.outputs.set(this.#input.step, this.#output());
         this.#tell({ type: 'child.drained', at: this.#kit.now(), how, end: this.#listener.end() });
       }),
@@ -188,6 +203,7 @@ class Writer {
   /** No byte is kept any more; what still comes is read and dropped. */
   close(): void {
     this.#closed = true;
+    this.post.close();
     this.#stdout.close();
     this.#stderr.close();
     this.#transcript?.close();

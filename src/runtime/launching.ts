@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { AttemptInput } from '../../machines/protocol.ts';
 import { earlier, later } from '../../machines/policy/time.ts';
 import type { Launch, LaunchRequest } from '../agents/index.ts';
+import type { MailboxPaths } from '../mailbox/index.ts';
 import { type Container, TOKEN_ENV, tokenValue } from '../process/index.ts';
 import { type AttemptPaths, type LaunchRecord, type Written, digest, makeDir, troubleOf } from '../record/index.ts';
 import { DEADLINE_ENV, inheritedDeadline } from './inherited.ts';
@@ -15,6 +16,7 @@ export function requestFor(
   input: AttemptInput,
   { agent, step, texts, token }: Prepared,
   paths: AttemptPaths,
+  mailbox: MailboxPaths | null,
 ): LaunchRequest {
   return {
     settings: agent.settings,
@@ -32,7 +34,7 @@ export function requestFor(
     privateDir: paths.path,
     sessionDir: kit.dir.sessions,
     resume: input.session === null ? null : { session: input.session },
-    mailbox: null,
+    mailbox,
   };
 }
 

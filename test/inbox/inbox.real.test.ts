@@ -80,7 +80,7 @@ describe('what is no command', () => {
     mkdirSync(join(dir.control, '4-folder.json'));
     symlinkSync('/etc/passwd', join(dir.control, '5-link.json'));
     drop(dir, '6-stop.json', stop());
-    drop(dir, '7-steer.json', { v: 1, type: 'steer', text: 'sentinel-steering-text' });
+    drop(dir, '7-steer.json', { v: 1, type: 'steer', text: 'sentinel-steering-text', step: 7 });
     const begun = performance.now();
     const rig = openRig({}, dir);
     await until(() => rig.delivered.length === 1, 'the stop');
@@ -92,7 +92,7 @@ describe('what is no command', () => {
       '3-dance': 'unknown-type',
       '4-folder': 'not-a-file',
       '5-link': 'not-a-file',
-      '7-steer': 'unsupported',
+      '7-steer': 'invalid',
     });
     await until(() => rig.refused.every(({ id }) => rig.receipt(id)?.final === true), 'receipts');
     expect(rig.receipt('5-link')).toMatchObject({ verdict: 'rejected', reason: 'not-a-file', detail: 'it is a link' });

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AnyActorRef, type AnyMachineSnapshot, type EventObject, createActor, fromCallback } from 'xstate';
@@ -82,6 +82,12 @@ const real = (watched: Partial<AttemptLimits>): PathModel => ({
       case 'termination.released':
       case 'xstate.done.actor.termination':
         return exit !== null;
+      // Its words about messages come back from the port; its questions lie in its mailbox while that is looked at.
+      case 'child.steer':
+        return works;
+      case 'child.asked':
+      case 'child.ask-gone':
+        return works || (alive && snapshot.matches('terminating'));
       case 'child.exited':
         return alive && !snapshot.matches('reaping');
       case 'xstate.after.drainLimit.attempt.draining':
@@ -133,6 +139,8 @@ interface World {
   actor: AnyActorRef;
   clock: StepClock;
   deliveries: Deliveries;
+  /** Puts a question into the child's mailbox, as the child would. */
+  ask(): string;
   releasePipes(): void;
   openSearch(): void;
 }
@@ -152,6 +160,21 @@ function cause(event: EventObject, { actor, clock, deliveries, ...world }: World
     case 'child.unstarted':
     case 'termination.released':
       return null;
+    case 'steer':
+    case 'ask.settled':
+      actor.send(event);
+      return null;
+    case 'child.steer':
+      // There is no text for it: the port says so.
+      return tell(async () => actor.send({ type: 'steer', at: AT, id: 'm1', mode: 'now' }));
+    case 'child.asked':
+      return tell(async () => void world.ask());
+    case 'child.ask-gone':
+      return tell(async () => {
+        const file = world.ask();
+        await (deliveries.take({ type: 'child.asked' }) ?? deliveries.next({ type: 'child.asked' }));
+        rmSync(file);
+      });
     case 'deadline.moved':
     case 'end':
       return whenItStands(() => actor.send(event));
@@ -260,7 +283,16 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
     await holder.holds(kit.dir.attempt('a', 1).stderr);
     return one;
   });
-  const world: World = { agent, actor, clock, deliveries, releasePipes: holder.release, openSearch: gate.resolve };
+  let asked = 0;
+  const ask = (): string => {
+    asked += 1;
+    const folder = join(kit.dir.attempt('a', 1).path, 'ask', 'requests');
+    const file = join(folder, `q${asked}.json`);
+    writeFileSync(`${file}.tmp`, JSON.stringify({ v: 1, id: `q${asked}`, text: 'which one?' }));
+    renameSync(`${file}.tmp`, file);
+    return file;
+  };
+  const world: World = { ask, agent, actor, clock, deliveries, releasePipes: holder.release, openSearch: gate.resolve };
   try {
     actor.start();
     await follow(chosen, deliveries, (event) => cause(event, world));
