@@ -111,7 +111,7 @@ test('a time limit and a stop while tools sleep: each step has its cause, and th
   for await (const { steps } of run.watch()) if (steps.every(({ tool }) => tool?.name === 'bash')) break;
   const tools = await Promise.all(run.status().steps.map(({ pid = 0 }) => sleepingTool(pid)));
   // The limit is reached when the tool is known to sleep, however long pi took to get there.
-  expect(run.extend('200ms', { step: 'limited' })).toEqual({ type: 'extended' });
+  expect(await run.extend('200ms', { step: 'limited' })).toMatchObject({ verdict: 'applied' });
   for await (const status of run.watch()) if (status.steps[0]?.state === 'failed') break;
   expect(await run.stop({ source: 'test' })).toMatchObject({ verdict: 'applied' });
   expect((await run.ended()).outcome).toMatchObject({ state: 'stopped', cause: { type: 'stop', source: 'test' } });
