@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { fromCallback } from 'xstate';
 import type { AttemptInput, ChildCommand, ChildEvent } from '../../machines/protocol.ts';
@@ -74,6 +74,16 @@ export const child = (kit: Kit) =>
     };
   });
 
+/** Agents make the files of their sessions as they like: what was said in them is nobody else's. */
+function keepPrivate(path: string): void {
+  try {
+    // Not what a link of the child's points to.
+    if (lstatSync(path).isFile()) chmodSync(path, 0o600);
+  } catch {
+    // It made none.
+  }
+}
+
 /** What is not on record is not started. */
 const unwritable = (kit: Kit, why: string): ChildEvent => ({
   type: 'child.unstarted',
@@ -99,6 +109,7 @@ class Writer {
   readonly #stderr: RawLog;
   #transcript: Transcript | null = null;
   #closed = false;
+  #sessionFile: string | null = null;
   /** Files of this launch that hold the task: gone when the attempt is. */
   #files: string[] = [];
   #exit: { code: number | null; signal: string | null } = { code: null, signal: null };
@@ -121,7 +132,11 @@ class Writer {
     this.#request = requestFor(kit, input, prepared, paths, mailbox);
     this.#session = prepared.agent.adapter.open(this.#request);
     this.#entry.session = this.#session;
-    this.#listener = new Listener(kit, tell, {
+    const hear = (event: ChildEvent): void => {
+      if (event.type === 'child.session') this.#sessionFile = join(kit.dir.sessions, basename(event.session));
+      tell(event);
+    };
+    this.#listener = new Listener(kit, hear, {
       transcript: () => this.#openTranscript(),
       allowEmpty: prepared.step.allowEmpty,
     });
@@ -159,6 +174,7 @@ class Writer {
         this.#kit.table.started(this.#entry, treeOf(process, this.#input.token, this.#prepared.container));
         this.#tell({ type: 'child.started', at: this.#kit.now(), pid, startTime });
         this.#act(this.#session.start());
+        this.post.begin();
       }),
       unstarted: guard((failure) => {
         this.#kit.table.close(this.#input.step, this.#input.n, 'gone');
@@ -208,6 +224,7 @@ class Writer {
     this.#stderr.close();
     this.#transcript?.close();
     for (const path of this.#files) rmSync(path, { force: true });
+    if (this.#sessionFile !== null) keepPrivate(this.#sessionFile);
   }
 
   #act(reply: Reply): void {

@@ -34,6 +34,8 @@ export class Post {
   readonly #options: PostOptions;
   readonly #session: AgentSession;
   readonly #mailbox: Mailbox | null;
+  /** Messages that came before the agent had its task; null: it has. */
+  #early: { id: string; mode: SteerMode }[] | null = [];
 
   constructor(session: AgentSession, options: PostOptions) {
     this.#options = options;
@@ -42,7 +44,18 @@ export class Post {
     this.#mailbox = mailbox === null || listens === 'none' ? null : this.#open(mailbox, listens);
   }
 
+  /** The agent has its task. */
+  begin(): void {
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const { id, mode } of early) this.steer(id, mode);
+  }
+
   steer(id: string, mode: SteerMode): void {
+    if (this.#early !== null) {
+      this.#early.push({ id, mode });
+      return;
+    }
     const { kit, act } = this.#options;
     const text = kit.texts.get(id);
     if (text === undefined) {

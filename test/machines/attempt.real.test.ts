@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AnyActorRef, type AnyMachineSnapshot, type EventObject, createActor, fromCallback } from 'xstate';
@@ -139,8 +139,8 @@ interface World {
   actor: AnyActorRef;
   clock: StepClock;
   deliveries: Deliveries;
-  /** Puts a question into the child's mailbox, as the child would. */
-  ask(): string;
+  /** Of a question that was not asked before. */
+  askId(): string;
   releasePipes(): void;
   openSearch(): void;
 }
@@ -168,12 +168,13 @@ function cause(event: EventObject, { actor, clock, deliveries, ...world }: World
       // There is no text for it: the port says so.
       return tell(async () => actor.send({ type: 'steer', at: AT, id: 'm1', mode: 'now' }));
     case 'child.asked':
-      return tell(async () => void world.ask());
+      return tell((agent) => agent.ask({ id: world.askId(), text: 'which one?' }));
     case 'child.ask-gone':
-      return tell(async () => {
-        const file = world.ask();
+      return tell(async (agent) => {
+        const id = world.askId();
+        await agent.ask({ id, text: 'which one?' });
         await (deliveries.take({ type: 'child.asked' }) ?? deliveries.next({ type: 'child.asked' }));
-        rmSync(file);
+        await agent.withdraw(id);
       });
     case 'deadline.moved':
     case 'end':
@@ -284,15 +285,16 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
     return one;
   });
   let asked = 0;
-  const ask = (): string => {
-    asked += 1;
-    const folder = join(kit.dir.attempt('a', 1).path, 'ask', 'requests');
-    const file = join(folder, `q${asked}.json`);
-    writeFileSync(`${file}.tmp`, JSON.stringify({ v: 1, id: `q${asked}`, text: 'which one?' }));
-    renameSync(`${file}.tmp`, file);
-    return file;
+  const askId = (): string => `q${(asked += 1)}`;
+  const world: World = {
+    askId,
+    agent,
+    actor,
+    clock,
+    deliveries,
+    releasePipes: holder.release,
+    openSearch: gate.resolve,
   };
-  const world: World = { ask, agent, actor, clock, deliveries, releasePipes: holder.release, openSearch: gate.resolve };
   try {
     actor.start();
     await follow(chosen, deliveries, (event) => cause(event, world));
