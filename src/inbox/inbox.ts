@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type ActorRefFrom, type InspectionEvent, createActor } from 'xstate';
+import type { InspectionEvent } from 'xstate';
 import type {
   Answer,
   Command,
@@ -23,7 +23,7 @@ import {
 import { type Before, type Decision, refusalOf } from './decide.ts';
 import { makeFolder, remove } from './files.ts';
 import { Intake, type Taken } from './intake.ts';
-import { type InboxEffects, wireInbox } from './ports.ts';
+import { type InboxActor, type InboxEffects, createInboxActor } from './ports.ts';
 import { keyOf, progressOf, readReceipt, receiptOf } from './receipt.ts';
 import { ReceiptError, ReceiptQueue } from './receipt-queue.ts';
 import { type StartWatch, isRemote, trySee, watchFolder } from './watch.ts';
@@ -124,7 +124,7 @@ class FileInbox implements Inbox {
   readonly #dir: ControlPaths;
   readonly #intake: Intake;
   readonly #receipts: ReceiptQueue;
-  readonly #actor: ActorRefFrom<ReturnType<typeof wireInbox>>;
+  readonly #actor: InboxActor;
   /** What was delivered and not answered. */
   readonly #open = new Map<string, OpenCommand>();
   /** What is to be removed when the final receipt of an id is on disk. */
@@ -143,7 +143,7 @@ class FileInbox implements Inbox {
       written: (receipt) => this.#receiptWritten(receipt),
     });
     const poll = options.poll ?? isRemote(this.#dir.control);
-    this.#actor = createActor(wireInbox(this.#effects()), { input: { poll }, ...(inspect && { inspect }) });
+    this.#actor = createInboxActor(this.#effects(), { input: { poll }, ...(inspect && { inspect }) });
     this.#actor.start();
   }
 
