@@ -71,6 +71,14 @@ const trustEvery = 60;
 /** Folders that this process watches. Of more than so many each is looked at more seldom: a net must not cost what it guards. */
 const crowd = { size: 0 };
 const crowdMost = 200;
+const wakeMs = 500;
+
+/** Looks that are far apart fall together, so that they wake the process once for all. */
+function together(ms: number): number {
+  if (ms < wakeMs) return ms;
+  const now = performance.now();
+  return Math.floor((now + ms) / wakeMs) * wakeMs - now;
+}
 
 /** Native hints, and below them a slow look at the folder's own time: it costs two microseconds. */
 const watching =
@@ -95,7 +103,7 @@ const watching =
     let looks = 0;
     crowd.size += 1;
     const look = (): void => {
-      timer = setTimeout(look, pause()).unref();
+      timer = setTimeout(look, together(pause())).unref();
       const seen = trySee(folder);
       looks += 1;
       if (seen === null) tell({ type: 'folder.missing' });
@@ -110,7 +118,7 @@ const watching =
       }
     };
     const pause = (): number => safetyMs * Math.max(1, crowd.size / crowdMost);
-    let timer = setTimeout(look, pause()).unref();
+    let timer = setTimeout(look, together(pause())).unref();
     // What came before anybody told of it.
     tell({ type: 'folder.hint' });
     try {
