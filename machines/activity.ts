@@ -17,6 +17,8 @@ export interface ActivityContext {
   startedAt: Instant;
   progressAt: Instant;
   tool: OpenTool | null;
+  /** Questions that wait for an answer. */
+  asks: string[];
   /** For how long it had been open when it was told of, in milliseconds. */
   openForMs: number;
 }
@@ -46,6 +48,9 @@ export const activityMachine = base
       toolLimited: ({ context }) => context.limits.toolMs !== null,
       stallLimited: ({ context }) => context.limits.stall !== null,
       progress: ({ event }) => event.type === 'heard' && event.progress,
+      backToTool: ({ context, event }) =>
+        context.tool !== null && event.type === 'ask.closed' && context.asks.every((ask) => ask === event.ask),
+      lastAsk: ({ context, event }) => event.type === 'ask.closed' && context.asks.every((ask) => ask === event.ask),
       sameTool: ({ context, event }) => event.type === 'tool.opened' && event.tool.id === context.tool?.id,
     },
     delays: {
@@ -63,6 +68,14 @@ export const activityMachine = base
         assertEvent(event, 'tool.opened');
         const { tool, at } = event;
         return { tool, openForMs: between(tool.since, at) };
+      }),
+      noteAsk: base.assign(({ context, event }) => {
+        assertEvent(event, 'ask.opened');
+        return { asks: [...context.asks.filter((ask) => ask !== event.ask), event.ask] };
+      }),
+      noteAskOver: base.assign(({ context, event }) => {
+        assertEvent(event, 'ask.closed');
+        return { asks: context.asks.filter((ask) => ask !== event.ask), progressAt: event.at };
       }),
       noteNoTool: base.assign(({ event }) => ({ tool: null, progressAt: event.at })),
       tellAttemptLimit: base.enqueueActions(({ context, self, enqueue }) => {
@@ -103,9 +116,10 @@ export const activityMachine = base
       startedAt: input.at,
       progressAt: input.at,
       tool: null,
+      asks: [],
       openForMs: 0,
     }),
-    on: { heard: { actions: 'passOver' } },
+    on: { heard: { actions: 'passOver' }, 'ask.closed': { actions: 'passOver' } },
     states: {
       total: {
         initial: 'within',
@@ -137,6 +151,7 @@ export const activityMachine = base
             on: {
               heard: { guard: 'progress', target: 'fresh', reenter: true, actions: 'noteProgress' },
               'tool.opened': 'working',
+              'ask.opened': { target: 'waiting', actions: 'noteAsk' },
             },
             after: { quietTime: { target: 'quiet', actions: 'tellQuiet' } },
           },
@@ -144,6 +159,7 @@ export const activityMachine = base
             on: {
               heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
               'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
+              'ask.opened': { target: 'waiting', actions: ['noteAsk', 'noteProgress', 'tellFresh'] },
             },
             always: { guard: 'stallLimited', target: 'stalling' },
           },
@@ -151,6 +167,7 @@ export const activityMachine = base
             on: {
               heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
               'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
+              'ask.opened': { target: 'waiting', actions: ['noteAsk', 'noteProgress', 'tellFresh'] },
             },
             after: { stallTime: { target: 'stalled', actions: 'tellStalled' } },
           },
@@ -158,11 +175,26 @@ export const activityMachine = base
             on: {
               heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
               'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
+              'ask.opened': { target: 'waiting', actions: ['noteAsk', 'noteProgress', 'tellFresh'] },
             },
           },
           working: {
             description: 'A tool is open: it may be silent for as long as it is allowed to run',
-            on: { 'tool.closed': { target: 'fresh', actions: 'noteProgress' } },
+            on: {
+              'tool.closed': { target: 'fresh', actions: 'noteProgress' },
+              'ask.opened': { target: 'waiting', actions: 'noteAsk' },
+            },
+          },
+          waiting: {
+            description: 'It has asked something: it may be silent until it is answered; the other limits go on',
+            on: {
+              'ask.opened': { actions: 'noteAsk' },
+              'ask.closed': [
+                { guard: 'backToTool', target: 'working', actions: 'noteAskOver' },
+                { guard: 'lastAsk', target: 'fresh', actions: 'noteAskOver' },
+                { actions: 'noteAskOver' },
+              ],
+            },
           },
         },
       },

@@ -18,6 +18,7 @@ import type {
   ActivityInput,
   ActivityNews,
   AttemptInput,
+  AttemptNews,
   AttemptOutput,
   Cause,
   ChildCommand,
@@ -25,15 +26,18 @@ import type {
   DeadlineNotice,
   EndEvent,
   JournalBody,
+  MessageNotice,
   Proof,
   ReleasedEvent,
   TerminationInput,
   TreeEvent,
 } from './protocol.ts';
 
-type Event = ChildEvent | EndEvent | DeadlineNotice | ReleasedEvent | ActivityNews;
+type Event = ChildEvent | EndEvent | DeadlineNotice | MessageNotice | ReleasedEvent | ActivityNews;
 
 const tell = (command: ChildCommand): ChildCommand => command;
+const news = (event: AttemptNews): AttemptNews => event;
+const toActivity = (event: ActivityEvent): ActivityEvent => event;
 
 const base = setup({
   types: {
@@ -124,6 +128,69 @@ export const attemptMachine = base
       finish: sendTo('child', tell({ type: 'child.finish' })),
       release: base.enqueueActions(({ self, enqueue }) => {
         if (self._parent) enqueue.sendTo(self._parent, { type: 'attempt.released' });
+      }),
+      /** Whoever asked for this end hears that it stands: or that one of its kind does. */
+      tellTaken: base.enqueueActions(({ context, event, self, enqueue }) => {
+        const heard = heardOf(context, event, true);
+        if (heard !== null && self._parent) enqueue.sendTo(self._parent, heard);
+      }),
+      tellSame: base.enqueueActions(({ context, event, self, enqueue }) => {
+        const isSame = causeIn(event)?.type === context.cause?.type;
+        const heard = heardOf(context, event, isSame);
+        if (heard !== null && self._parent) enqueue.sendTo(self._parent, heard);
+      }),
+      tellTooLate: base.enqueueActions(({ context, event, self, enqueue }) => {
+        const heard = heardOf(context, event, false);
+        if (heard !== null && self._parent) enqueue.sendTo(self._parent, heard);
+      }),
+      tellLive: base.enqueueActions(({ context, event, self, enqueue }) => {
+        assertEvent(event, 'child.started');
+        const { step, n: attempt } = context;
+        if (self._parent) enqueue.sendTo(self._parent, news({ type: 'attempt.live', at: event.at, step, attempt }));
+      }),
+      handSteer: base.enqueueActions(({ event, enqueue }) => {
+        assertEvent(event, 'steer');
+        enqueue.sendTo('child', tell({ type: 'child.steer', id: event.id, mode: event.mode }));
+      }),
+      /** It is not spoken to any more. */
+      refuseSteer: base.enqueueActions(({ context, event, self, enqueue }) => {
+        assertEvent(event, 'steer');
+        const { id, at } = event;
+        const refused = {
+          type: 'steer.heard',
+          at,
+          step: context.step,
+          id,
+          state: 'undelivered',
+          reason: 'step-ended',
+        } as const;
+        if (self._parent) enqueue.sendTo(self._parent, news(refused));
+      }),
+      tellSteer: base.enqueueActions(({ context, event, self, enqueue }) => {
+        assertEvent(event, 'child.steer');
+        if (self._parent) enqueue.sendTo(self._parent, news({ ...event, type: 'steer.heard', step: context.step }));
+      }),
+      tellAsked: base.enqueueActions(({ context, event, self, enqueue }) => {
+        assertEvent(event, 'child.asked');
+        const { step, n: attempt } = context;
+        if (self._parent) enqueue.sendTo(self._parent, news({ ...event, type: 'ask.asked', step, attempt }));
+      }),
+      tellAskGone: base.enqueueActions(({ context, event, self, enqueue }) => {
+        assertEvent(event, 'child.ask-gone');
+        if (self._parent) enqueue.sendTo(self._parent, news({ ...event, type: 'ask.gone', step: context.step }));
+      }),
+      handAnswer: base.enqueueActions(({ event, enqueue }) => {
+        assertEvent(event, 'ask.settled');
+        enqueue.sendTo('child', tell({ type: 'child.answer', ask: event.ask, command: event.command }));
+      }),
+      /** An agent that waits for a person does not stall. */
+      noteWaiting: base.enqueueActions(({ event, enqueue }) => {
+        assertEvent(event, 'child.asked');
+        enqueue.sendTo('activity', toActivity({ type: 'ask.opened', at: event.at, ask: event.ask }));
+      }),
+      noteWaitOver: base.enqueueActions(({ event, enqueue }) => {
+        assertEvent(event, ['child.ask-gone', 'ask.settled']);
+        enqueue.sendTo('activity', toActivity({ type: 'ask.closed', at: event.at, ask: event.ask }));
       }),
       latch: base.assign(({ event }) => {
         const cause = causeIn(event);
@@ -261,13 +328,15 @@ export const attemptMachine = base
       // Once the attempt is ending, what the agent makes of it no longer matters.
       'child.resumed': { actions: 'passOver' },
       'child.broken': { actions: 'passOver' },
-      'child.steer': { actions: 'passOver' },
-      'child.asked': { actions: 'passOver' },
-      'child.ask-gone': { actions: 'passOver' },
+      'child.steer': { actions: 'tellSteer' },
+      'child.asked': { actions: 'tellAsked' },
+      'child.ask-gone': { actions: 'tellAskGone' },
+      steer: { actions: 'refuseSteer' },
+      'ask.settled': { actions: 'handAnswer' },
       end: [
-        { guard: 'committed', actions: 'recordLate' },
-        { guard: 'strongest', actions: ['recordOvertaken', 'latch'] },
-        { actions: 'recordLate' },
+        { guard: 'committed', actions: ['recordLate', 'tellTooLate'] },
+        { guard: 'strongest', actions: ['tellTaken', 'recordOvertaken', 'latch'] },
+        { actions: ['recordLate', 'tellSame'] },
       ],
       'deadline.moved': { actions: 'noteDeadline' },
       // Nobody watches any more; what was on its way arrives late.
@@ -280,7 +349,7 @@ export const attemptMachine = base
         on: {
           'child.started': [
             { guard: 'ended', target: 'terminating', actions: ['noteStarted', 'recordStarted'] },
-            { target: 'working', actions: ['noteStarted', 'recordStarted'] },
+            { target: 'working', actions: ['noteStarted', 'recordStarted', 'tellLive'] },
           ],
           'child.unstarted': { target: 'closed', actions: 'noteUnstarted' },
         },
@@ -296,13 +365,17 @@ export const attemptMachine = base
         on: {
           'child.active': { actions: ['noteActive', 'passOn'] },
           'child.tool': { actions: ['passOn', 'noteTool'] },
+          'child.asked': { actions: ['tellAsked', 'noteWaiting'] },
+          'child.ask-gone': { actions: ['tellAskGone', 'noteWaitOver'] },
+          'ask.settled': { actions: ['handAnswer', 'noteWaitOver'] },
+          steer: { actions: 'handSteer' },
           'child.exited': { target: 'draining', actions: ['noteExit', 'recordExited'] },
           'limit.reached': { target: 'terminating', actions: 'latch' },
           'activity.changed': [
             { guard: 'stallEnds', target: 'terminating', actions: ['recordActivity', 'latchStall'] },
             { actions: ['recordActivity', 'noteActivity'] },
           ],
-          end: { target: 'terminating', actions: 'latch' },
+          end: { target: 'terminating', actions: ['tellTaken', 'latch'] },
         },
         states: {
           running: {
@@ -364,6 +437,12 @@ export const attemptMachine = base
     output: ({ context }) => conclude(context),
     options: { maxIterations: 1_000 },
   });
+
+/** The word that a command to end it waits for; null where it was no command. */
+function heardOf({ step }: AttemptContext, event: Event, taken: boolean): AttemptNews | null {
+  if (event.type !== 'end' || event.command === undefined) return null;
+  return { type: 'command.heard', at: event.cause.at, step, command: event.command, taken };
+}
 
 function causeIn(event: Event): Cause | null {
   return event.type === 'end' || event.type === 'limit.reached' ? event.cause : null;

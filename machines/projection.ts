@@ -1,54 +1,40 @@
 import type { AnyMachineSnapshot, Snapshot } from 'xstate';
+import { askActor, stepActor, steeringActor } from './actor-ids.ts';
+import type { AskContext } from './ask.ts';
+import { askStatus } from './ask.ts';
+import { MOST_ATTEMPTS, attemptStatus, count, pendingStep, totalUsage } from './fold.ts';
 import { NO_USAGE, addUsage } from './policy/outcome.ts';
 import { summarize } from './policy/proof.ts';
-import { type RunContext, stepActor } from './run.ts';
+import { steerStatus, steeringOf } from './policy/steering.ts';
+import type { RunContext } from './run-base.ts';
 import type {
   Activity,
+  AskStatus,
   AttemptOutput,
-  AttemptStatus,
   Instant,
-  JournalRecord,
   OpenTool,
   RunState,
   Status,
+  StepBefore,
   StepOutput,
   StepPlan,
-  StepState,
   StepStatus,
+  SteerStatus,
   Usage,
 } from './protocol.ts';
+import type { SteeringContext } from './steering.ts';
+
+export { VOLATILE_RUN, VOLATILE_STEP, VOLATILE_WHILE_RUNNING, fold, stable } from './fold.ts';
 
 /**
  * Status three ways: `project` reads it off the machine snapshots, `fold` rebuilds it from the journal, and
  * `stable` drops what changes without an event. At equal `seq`, fold(events) = stable(project(snapshot)).
  */
 
-/** What `stable` drops, of a run and of a step: it changes without a journal record, or says how fresh the rest is. */
-export const VOLATILE_RUN = ['updatedAt', 'persistence'] as const satisfies readonly (keyof Status)[];
-export const VOLATILE_STEP = [
-  'activity',
-  'lastActivityAt',
-  'lastProgressAt',
-  'tool',
-] as const satisfies readonly (keyof StepStatus)[];
-/** Dropped of a step only while it runs: the model and the usage are journaled when the attempt closes. */
-export const VOLATILE_WHILE_RUNNING = ['usage', 'model'] as const satisfies readonly (keyof StepStatus)[];
-
-const STATES: readonly StepState[] = [
-  'pending',
-  'preparing',
-  'running',
-  'backing-off',
-  'completed',
-  'failed',
-  'stopped',
-  'paused',
-  'skipped',
-];
-
 /* ------------------------------------------------------------------ project */
 
 interface StepContext {
+  firstAttempt: number;
   n: number;
   startedAt: Instant;
   attempts: AttemptOutput[];
@@ -72,12 +58,16 @@ interface AttemptContext {
 export function project(snapshot: AnyMachineSnapshot, when: { seq: number; updatedAt: Instant }): Status {
   const context = snapshot.context as RunContext;
   const settled = new Map(context.settled.map((one) => [one.step, one]));
+  const asks = asksOf(snapshot, context);
+  const waiting = new Set(asks.flatMap(({ step, state }) => (state === 'asked' ? [step] : [])));
   const steps = context.steps.map((plan) => {
     const done = settled.get(plan.id);
     if (done !== undefined) return settledStep(plan, done);
     const live = snapshot.children[stepActor(plan.id)]?.getSnapshot() as AnyMachineSnapshot | undefined;
-    return live === undefined ? pendingStep(plan) : liveStep(plan, live);
+    if (live === undefined) return waitingStep(plan, context.resumed[plan.id]);
+    return { ...liveStep(plan, live), ...(waiting.has(plan.id) ? { waiting: 'person' as const } : {}) };
   });
+  const { totals, recent } = context.steering;
   const ended = context.endedAt === null ? null : context.outcome;
   const cause = ended?.cause ?? context.cause;
   return {
@@ -99,6 +89,8 @@ export function project(snapshot: AnyMachineSnapshot, when: { seq: number; updat
     steps,
     counts: count(steps),
     labels: context.labels,
+    steering: steeringOf(totals, recent, openSteers(snapshot, context)),
+    asks,
     ...(context.degraded ? { persistence: 'degraded' } : {}),
   };
 }
@@ -111,13 +103,32 @@ function runState(snapshot: AnyMachineSnapshot, context: RunContext): RunState {
   return 'finalizing';
 }
 
-const pendingStep = ({ id, agent, needs }: StepPlan): StepStatus => ({
-  id,
-  agent,
-  needs,
-  state: 'pending',
-  attempt: 0,
-});
+function openSteers(snapshot: AnyMachineSnapshot, { steers }: RunContext): SteerStatus[] {
+  return steers.flatMap(({ id }) => {
+    const open = snapshot.children[steeringActor(id)]?.getSnapshot() as { context: SteeringContext } | undefined;
+    return open === undefined ? [] : [steerStatus(open.context, open.context.changedAt)];
+  });
+}
+
+function asksOf(snapshot: AnyMachineSnapshot, { asks, asked }: RunContext): AskStatus[] {
+  const open = asks.flatMap(({ id }) => {
+    const ask = snapshot.children[askActor(id)]?.getSnapshot() as { context: AskContext } | undefined;
+    return ask === undefined ? [] : [askStatus(ask.context, 'asked')];
+  });
+  return [...asked, ...open];
+}
+
+/** One that was resumed has a past. */
+function waitingStep(plan: StepPlan, before: StepBefore | undefined): StepStatus {
+  if (before === undefined) return pendingStep(plan);
+  const last = before.attempts.at(-1);
+  return {
+    ...pendingStep(plan),
+    attempt: last?.n ?? 0,
+    ...(before.startedAt === null ? {} : { startedAt: before.startedAt }),
+    ...(last === undefined ? {} : closedAttempt(last, before.attempts, before.notes)),
+  };
+}
 
 function liveStep(plan: StepPlan, snapshot: AnyMachineSnapshot): StepStatus {
   const step = snapshot.context as StepContext;
@@ -128,8 +139,11 @@ function liveStep(plan: StepPlan, snapshot: AnyMachineSnapshot): StepStatus {
     const last = step.attempts.at(-1);
     const between = { id, agent, needs, startedAt: step.startedAt };
     if (last === undefined) return { ...between, state: 'preparing', attempt: 0 };
+    const closed = closedAttempt(last, step.attempts, step.notes);
+    // Those of before a pause are the past.
+    if (last.n < step.firstAttempt) return { ...between, state: 'preparing', attempt: last.n, ...closed };
     // Between two attempts it waits, or is being prepared again: one state for whoever looks.
-    return { ...between, state: 'backing-off', attempt: last.n, ...closedAttempt(last, step.attempts, step.notes) };
+    return { ...between, state: 'backing-off', attempt: last.n, ...closed };
   }
   return {
     id,
@@ -171,15 +185,6 @@ function closedBefore({ attempts, notes }: StepContext): Partial<StepStatus> {
   return kept;
 }
 
-const MOST_ATTEMPTS = 20;
-
-function attemptStatus(
-  { n, model, outcome, failure }: Pick<AttemptOutput, 'n' | 'model' | 'outcome' | 'failure'>,
-  note?: string,
-): AttemptStatus {
-  return { n, model, outcome, class: failure?.code ?? null, ...(note === undefined ? {} : { note }) };
-}
-
 function closedAttempt(last: AttemptOutput, all: AttemptOutput[], notes: Record<number, string>): Partial<StepStatus> {
   return {
     attempts: all.slice(-MOST_ATTEMPTS).map((one) => attemptStatus(one, notes[one.n])),
@@ -188,177 +193,4 @@ function closedAttempt(last: AttemptOutput, all: AttemptOutput[], notes: Record<
     ...(last.model === null ? {} : { model: last.model }),
     ...(last.forcedExit ? { forcedExit: true } : {}),
   };
-}
-
-const totalUsage = (steps: StepStatus[]): Usage =>
-  steps.reduce((sum, step) => (step.usage === undefined ? sum : addUsage(sum, step.usage)), NO_USAGE);
-
-function count(steps: StepStatus[]): Status['counts'] {
-  const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Status['counts'];
-  for (const step of steps) counts[step.state] += 1;
-  return counts;
-}
-
-/* ------------------------------------------------------------------ stable */
-
-/** What of a status is a function of the journal alone. Idempotent. */
-export function stable(status: Status): Status {
-  const steps = status.steps.map((step) =>
-    without(step, isRunning(step) ? [...VOLATILE_STEP, ...VOLATILE_WHILE_RUNNING] : VOLATILE_STEP),
-  );
-  return { ...without(status, VOLATILE_RUN), updatedAt: '', steps, usage: totalUsage(steps) };
-}
-
-const isRunning = ({ state }: StepStatus): boolean =>
-  state === 'running' || state === 'preparing' || state === 'backing-off';
-
-function without<T extends object>(value: T, keys: readonly (keyof T)[]): T {
-  const copy = { ...value };
-  for (const key of keys) delete copy[key];
-  return copy;
-}
-
-/* ------------------------------------------------------------------ fold */
-
-/** Rebuilds the stable status from the journal alone; null before `run.started`. */
-export function fold(records: Iterable<JournalRecord>): Status | null {
-  let status: Status | null = null;
-  const byId = new Map<string, StepStatus>();
-  for (const record of records) {
-    if (record.type === 'run.started') {
-      status = begun(record);
-      for (const step of status.steps) byId.set(step.id, step);
-    } else if (status !== null) {
-      apply(status, byId, record);
-      status.seq = record.seq;
-      status.epoch = record.epoch;
-    }
-  }
-  if (status === null) return null;
-  return stable({ ...status, counts: count(status.steps), usage: totalUsage(status.steps) });
-}
-
-function begun(record: JournalRecord & { type: 'run.started' }): Status {
-  return {
-    v: 1,
-    id: record.run,
-    seq: record.seq,
-    epoch: record.epoch,
-    name: record.name,
-    state: 'running',
-    startedAt: record.ts,
-    updatedAt: '',
-    ...(record.deadlineAt === null ? {} : { deadlineAt: record.deadlineAt }),
-    owner: record.owner,
-    limits: record.limits,
-    usage: NO_USAGE,
-    steps: record.steps.map(pendingStep),
-    counts: count([]),
-    labels: record.labels,
-  };
-}
-
-function apply(status: Status, byId: ReadonlyMap<string, StepStatus>, record: JournalRecord): void {
-  switch (record.type) {
-    case 'run.stopping':
-      status.state = 'stopping';
-      status.cause = record.cause;
-      return;
-    case 'run.finalizing':
-      status.state = 'finalizing';
-      return;
-    case 'run.settled':
-      status.state = record.state;
-      status.cause = record.cause;
-      status.endedAt = record.ts;
-      if (record.partial) status.partial = true;
-      return;
-    case 'run.deadline-moved':
-      status.deadlineAt = record.to;
-      return;
-    case 'step.backing-off':
-    case 'step.started':
-    case 'step.settled':
-    case 'attempt.launching':
-    case 'attempt.started':
-    case 'attempt.exited':
-    case 'attempt.closed': {
-      const step = byId.get(record.step);
-      if (step !== undefined) applyToStep(step, record);
-      return;
-    }
-    case 'run.started':
-    case 'run.completed':
-    case 'cause.late':
-    case 'clock.jumped':
-    case 'step.extended':
-    case 'activity.changed':
-    case 'command.accepted':
-    case 'command.answered':
-    case 'persistence.degraded':
-    case 'persistence.restored':
-      return;
-    default:
-      // A journal of a newer version: what this one does not know cannot change what it knows.
-      record satisfies never;
-  }
-}
-
-type StepRecord = Extract<
-  JournalRecord,
-  { step: string; type: 'step.started' | 'step.settled' | 'step.backing-off' | `attempt.${string}` }
->;
-
-function applyToStep(step: StepStatus, record: StepRecord): void {
-  switch (record.type) {
-    case 'step.started':
-      step.state = 'preparing';
-      step.startedAt = record.ts;
-      return;
-    case 'step.backing-off': {
-      step.state = 'backing-off';
-      noteOn(step, record.note);
-      return;
-    }
-    case 'attempt.launching':
-      step.state = 'running';
-      step.attempt = record.attempt;
-      return;
-    case 'attempt.started':
-      step.pid = record.pid;
-      return;
-    case 'attempt.exited':
-      return;
-    case 'attempt.closed':
-      delete step.pid;
-      step.usage = addUsage(step.usage ?? NO_USAGE, record.usage);
-      if (record.proof === null) delete step.proof;
-      else step.proof = record.proof;
-      if (record.model === null) delete step.model;
-      else step.model = record.model;
-      if (record.forcedExit) step.forcedExit = true;
-      else delete step.forcedExit;
-      step.attempts = [
-        ...(step.attempts ?? []),
-        attemptStatus({
-          n: record.attempt,
-          model: record.model,
-          outcome: record.outcome,
-          failure: record.error ?? null,
-        }),
-      ].slice(-MOST_ATTEMPTS);
-      return;
-    case 'step.settled':
-      step.state = record.state;
-      step.cause = record.cause;
-      step.endedAt = record.ts;
-      if (record.error !== undefined) step.error = record.error;
-      noteOn(step, record.note);
-      return;
-  }
-}
-
-function noteOn(step: StepStatus, note: string | undefined): void {
-  const last = step.attempts?.at(-1);
-  if (last !== undefined && note !== undefined) last.note = note;
 }

@@ -25,6 +25,8 @@ export interface StepPlan {
   leftovers: 'end' | 'keep' | 'fail';
   /** How well it has to have been looked at before it counts as gone. */
   proof: ProofLevel;
+  /** What happens to a question of its agent: somebody is waited for, or it is declined at once. */
+  asks: 'wait' | 'decline';
 }
 
 /** Limits of one attempt, in milliseconds; null is none. */
@@ -296,8 +298,8 @@ export type ChildCommand =
   | { type: 'child.wrap-up'; leftMs: number }
   /** Hands over a message; its text is held outside the machines, under this id. */
   | { type: 'child.steer'; id: string; mode: SteerMode }
-  /** Answers an ask; the text is held outside the machines. Without one it is declined. */
-  | { type: 'child.answer'; ask: string };
+  /** Answers an ask with the text of this command, which is held outside the machines; null: there will be no answer. */
+  | { type: 'child.answer'; ask: string; command: string | null };
 
 export interface AttemptInput {
   step: StepId;
@@ -340,10 +342,35 @@ export interface AttemptOutput {
   at: Instant;
 }
 
-/** What step tells attempt, and run tells step: end, for this cause. */
-export type EndEvent = { type: 'end'; cause: Cause };
+/** What step tells attempt, and run tells step: end, for this cause. `command` waits to hear what came of it. */
+export type EndEvent = { type: 'end'; cause: Cause; command?: string };
 /** And: the earliest end that is known has moved. */
 export type DeadlineNotice = { type: 'deadline.moved'; at: Instant; deadlineAt: Instant | null };
+/** And: hand over this message; this ask has had its end. */
+export type MessageNotice =
+  | { type: 'steer'; at: Instant; id: string; mode: SteerMode }
+  | { type: 'ask.settled'; at: Instant; ask: string; command: string | null };
+
+/** What an attempt tells its step, which tells it to the run. */
+export type AttemptNews =
+  /** It can be spoken to. */
+  | { type: 'attempt.live'; at: Instant; step: StepId; attempt: number }
+  /** What came of a command to end it: false when another end stands. */
+  | { type: 'command.heard'; at: Instant; step: StepId; command: string; taken: boolean }
+  | SteerNews
+  | {
+      type: 'ask.asked';
+      at: Instant;
+      step: StepId;
+      attempt: number;
+      ask: string;
+      text: TextDigest;
+      expiresAt: Instant | null;
+    }
+  | { type: 'ask.gone'; at: Instant; step: StepId; ask: string };
+export type SteerNews =
+  | { type: 'steer.heard'; at: Instant; step: StepId; id: string; state: 'queued' | 'taken' | 'delivered' }
+  | { type: 'steer.heard'; at: Instant; step: StepId; id: string; state: 'undelivered'; reason: UndeliveredReason };
 
 /* ------------------------------------------------------------------ termination */
 
@@ -379,6 +406,8 @@ export interface StepInput {
   plan: StepPlan;
   /** Number of the first attempt: 1, or one more than the last of an earlier epoch. */
   firstAttempt: number;
+  /** It was paused, and goes on from here. */
+  before: StepBefore | null;
   /** Of the run. */
   deadlineAt: Instant | null;
   /** Models that failed a moment ago, and until when they are left alone. */
@@ -390,13 +419,45 @@ export interface StepInput {
 
 export type Cooling = Record<string, Instant>;
 
+/** What a step that was paused goes on from. */
+export interface StepBefore {
+  startedAt: Instant | null;
+  attempts: AttemptOutput[];
+  notes: Record<number, string>;
+  /** Null when it was paused before its first attempt. */
+  tries: Tries | null;
+  /** The agent's session; null: there is none, or the agent did not say. */
+  session: string | null;
+  /** What is left of the step's own limit, in milliseconds; null is no limit. */
+  limitMs: number | null;
+}
+
+/** Where a step is in its candidates and its tries. Data: every try makes a new one. */
+export interface Tries {
+  models: readonly string[];
+  /** Index into `models`. */
+  model: number;
+  /** Tries at the start, for the model, and at the task itself, so far. */
+  startup: number;
+  waits: number;
+  task: number;
+  delivery: 'auto' | 'file';
+}
+
 /** What a run tells its steps besides `end`. */
 export type StepNotice =
-  DeadlineNotice | { type: 'step.extend'; at: Instant; limitMs: number } | { type: 'models.cooling'; cooling: Cooling };
+  | DeadlineNotice
+  | MessageNotice
+  | { type: 'step.extend'; at: Instant; limitMs: number }
+  | { type: 'models.cooling'; cooling: Cooling };
 
 /** What a step tells its run on the way. */
 export type StepNews =
-  { type: 'step.released'; step: StepId } | { type: 'model.failed'; step: StepId; model: string; until: Instant };
+  | { type: 'step.released'; step: StepId }
+  | { type: 'model.failed'; step: StepId; model: string; until: Instant }
+  | AttemptNews
+  /** It has closed: nothing of it will be heard any more. */
+  | { type: 'attempt.over'; at: Instant; step: StepId; attempt: number };
 
 /** What an attempt's activity tells it. */
 export type ActivityNews =
@@ -405,7 +466,10 @@ export type Activity = 'fresh' | 'quiet' | 'stalled';
 export type ActivityEvent =
   | { type: 'heard'; at: Instant; progress: boolean }
   | { type: 'tool.opened'; at: Instant; tool: OpenTool }
-  | { type: 'tool.closed'; at: Instant };
+  | { type: 'tool.closed'; at: Instant }
+  /** The agent waits for a person, and does not any more. */
+  | { type: 'ask.opened'; at: Instant; ask: string }
+  | { type: 'ask.closed'; at: Instant; ask: string };
 export interface ActivityInput {
   limits: AttemptLimits;
   at: Instant;
@@ -430,7 +494,70 @@ export interface StepOutput {
   notes: Record<number, string>;
   /** Null for a step that was never started. */
   startedAt: Instant | null;
+  /** Of a paused step: what it can go on from. */
+  before: StepBefore | null;
   at: Instant;
+}
+
+/* ------------------------------------------------------------------ steering */
+
+export interface SteeringInput {
+  id: string;
+  source: string;
+  mode: SteerMode;
+  text: TextDigest;
+  targets: StepId[];
+  /** How long it may take in all; null is for as long as its steps run. */
+  expiresMs: number | null;
+  at: Instant;
+}
+
+/** What a run tells a steering request. */
+export type SteeringEvent =
+  | { type: 'attempt.live'; at: Instant; step: StepId; attempt: number }
+  | { type: 'attempt.over'; at: Instant; step: StepId; attempt: number }
+  | { type: 'step.over'; at: Instant; step: StepId }
+  | { type: 'run.over'; at: Instant }
+  | SteerNews;
+
+/** What a steering request tells its run on the way. */
+export type SteeringNews =
+  /** Hand it over to this step's attempt. */
+  | { type: 'steer.hand'; at: Instant; id: string; step: StepId; mode: SteerMode }
+  /** All who are left have it in their queues. */
+  | { type: 'steer.waits'; at: Instant; id: string };
+
+/** How a steering request has ended. */
+export interface SteeringOutput extends SteerStatus {
+  state: 'delivered' | 'undelivered';
+  /** Handed over, and not known to have been taken or not: something may still be heard. */
+  unheard: StepId[];
+  endedAt: Instant;
+}
+
+/* ------------------------------------------------------------------ ask */
+
+export interface AskInput {
+  id: string;
+  step: StepId;
+  attempt: number;
+  text: TextDigest;
+  expiresAt: Instant | null;
+  at: Instant;
+}
+
+/** What a run tells an ask. */
+export type AskEvent =
+  | { type: 'ask.answer'; at: Instant; command: string; text: TextDigest }
+  | { type: 'ask.decline'; at: Instant }
+  | { type: 'ask.gone'; at: Instant }
+  | { type: 'run.over'; at: Instant };
+
+export interface AskOutput extends AskStatus {
+  state: Exclude<AskState, 'asked'>;
+  /** The command that answered it. */
+  command: string | null;
+  endedAt: Instant;
 }
 
 /* ------------------------------------------------------------------ run */
@@ -540,15 +667,14 @@ export type RunEvent =
   /** A signal to the runner, or a fault outside the machines. */
   | { type: 'run.end'; cause: Cause }
   | { type: 'deadline.reached'; at: Instant }
-  /** A new deadline: of the run, or of one of its steps (`limitMs` from now). */
-  | { type: 'run.extend'; at: Instant; step?: StepId; deadlineAt: Instant; limitMs: number }
   /** The wall clock was set: it is `byMs` from where the monotonic clock says it should be. */
   | { type: 'clock.jumped'; at: Instant; byMs: number }
   /** The journal cannot be written; its lines wait. */
   | { type: 'record.degraded' }
   | { type: 'record.restored' }
-  /** A step's slot is free although its proof is still being made; a model failed. */
-  | StepNews;
+  /** What steps tell on the way, and steering requests. */
+  | StepNews
+  | SteeringNews;
 
 export type RunState = 'queued' | 'running' | 'stopping' | 'finalizing' | 'completed' | 'failed' | 'stopped' | 'paused';
 
@@ -627,10 +753,13 @@ export type JournalBody =
   | { type: 'run.deadline-moved'; at: Instant; from: Instant | null; to: Instant }
   | { type: 'clock.jumped'; at: Instant; byMs: number }
   | { type: 'step.extended'; at: Instant; step: StepId; limitMs: number }
+  | { type: 'run.appended'; at: Instant; command: string; steps: StepPlan[] }
   | { type: 'run.finalizing'; at: Instant }
   | { type: 'run.settled'; at: Instant; state: RunOutcome['state']; cause: Cause; partial: boolean }
   | { type: 'run.completed'; at: Instant }
   | { type: 'step.started'; at: Instant; step: StepId }
+  /** It was paused, and waits for its turn again. */
+  | { type: 'step.resumed'; at: Instant; step: StepId; command: string }
   | {
       type: 'step.settled';
       at: Instant;
@@ -697,6 +826,54 @@ export type JournalBody =
       /** Undelivered, but some of its targets took it. */
       partial?: boolean;
     }
+  | {
+      type: 'steer.scheduled';
+      at: Instant;
+      id: string;
+      source: string;
+      mode: SteerMode;
+      text: TextDigest;
+      targets: StepId[];
+      expiresAt: Instant | null;
+    }
+  | { type: 'steer.routed'; at: Instant; id: string; step: StepId; attempt: number }
+  | { type: 'steer.queued'; at: Instant; id: string; step: StepId }
+  | { type: 'steer.delivered'; at: Instant; id: string; step: StepId }
+  | { type: 'steer.undelivered'; at: Instant; id: string; step: StepId; reason: UndeliveredReason }
+  /** It was not taken on at all. */
+  | {
+      type: 'steer.refused';
+      at: Instant;
+      id: string;
+      source: string;
+      mode: SteerMode;
+      text: TextDigest;
+      reason: UndeliveredReason;
+    }
+  /** The agent took it after all, when its end was known already. Changes no verdict. */
+  | { type: 'steer.late'; at: Instant; id: string; step: StepId }
+  | {
+      type: 'ask.asked';
+      at: Instant;
+      id: string;
+      step: StepId;
+      attempt: number;
+      text: TextDigest;
+      expiresAt: Instant | null;
+    }
+  | { type: 'ask.answered'; at: Instant; id: string; step: StepId; command: string; text: TextDigest }
+  | { type: 'ask.declined'; at: Instant; id: string; step: StepId }
+  | { type: 'ask.expired'; at: Instant; id: string; step: StepId; reason: AskExpiry }
+  | { type: 'ask.run-ended'; at: Instant; id: string; step: StepId }
+  /** Something a person should know of. */
+  | {
+      type: 'notice';
+      at: Instant;
+      about: 'steering';
+      id: string;
+      state: 'undelivered' | 'partial';
+      reason: UndeliveredReason;
+    }
   | { type: 'persistence.degraded'; at: Instant; line: string; message: string }
   | { type: 'persistence.restored'; at: Instant };
 
@@ -739,6 +916,8 @@ export interface StepStatus {
   error?: Failure;
   forcedExit?: boolean;
   proof?: ProofSummary;
+  /** Its agent has asked something, and nobody has answered yet. */
+  waiting?: 'person';
   /** The attempts so far, their models and what became of them; at most the last 20. */
   attempts?: AttemptStatus[];
 }
@@ -750,6 +929,49 @@ export interface AttemptStatus {
   class: FailureCode | null;
   /** Why another attempt was made after it. */
   note?: string;
+}
+
+/** Every request is counted in `requested` and in one of the five states; the other two say more of some. */
+export interface SteeringCounts extends Record<TargetState, number> {
+  requested: number;
+  /** Undelivered, but some of its targets took it. */
+  partial: number;
+  /** Undelivered as far as was known, and taken all the same, by one of its targets. */
+  late: number;
+}
+
+/** A steering request: as far as its slowest target. */
+export interface SteerStatus {
+  id: string;
+  source: string;
+  mode: SteerMode;
+  text: TextDigest;
+  at: Instant;
+  expiresAt?: Instant;
+  state: TargetState;
+  /** Of an undelivered one: of its first target that did not take it. */
+  reason?: UndeliveredReason;
+  partial?: boolean;
+  /** At most 16. */
+  targets: Target[];
+  /** How many there are. */
+  targetCount: number;
+  endedAt?: Instant;
+}
+
+export type AskState = 'asked' | 'answered' | 'declined' | 'expired' | 'run-ended';
+/** Its time was over, the child took it back, or its attempt has ended. */
+export type AskExpiry = 'time' | 'gone';
+
+export interface AskStatus {
+  id: string;
+  step: StepId;
+  attempt: number;
+  text: TextDigest;
+  at: Instant;
+  expiresAt?: Instant;
+  state: AskState;
+  endedAt?: Instant;
 }
 
 export interface Status {
@@ -772,6 +994,28 @@ export interface Status {
   steps: StepStatus[];
   counts: Record<StepState, number>;
   labels: Record<string, string>;
+  /** The last 20 requests that have ended, then those that are open (at most 64). */
+  steering: { counts: SteeringCounts; recent: SteerStatus[] };
+  /** The last 20 that have ended, then those that are open (at most 64). */
+  asks: AskStatus[];
   /** Only while a record could not be written. */
   persistence?: 'degraded';
+}
+
+/** A command that would be obeyed now. */
+export interface Possible {
+  command: CommandType;
+  step?: StepId;
+  ask?: string;
+}
+
+/** A step on the way to where a run is: an event, and the state before and after it. */
+export interface PathStep {
+  seq: number;
+  at: Instant;
+  /** Whose state it is; absent: the run's. */
+  step?: StepId;
+  from: string | null;
+  to: string;
+  record: JournalRecord;
 }

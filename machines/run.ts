@@ -1,120 +1,58 @@
-import { type DoneActorEvent, assertEvent, setup } from 'xstate';
-import { outcomeOfWaiting, outranks } from './policy/cause.ts';
+import { type DoneActorEvent, assertEvent } from 'xstate';
+import { stepActor } from './actor-ids.ts';
+import { outranks } from './policy/cause.ts';
 import { outcomeOfRun } from './policy/outcome.ts';
+import { NO_TOTALS } from './policy/steering.ts';
 import { planOf, schedule } from './policy/schedule.ts';
 import { later } from './policy/time.ts';
-import { port } from './port.ts';
+import { type RunContext, type RunMachineEvent, base } from './run-base.ts';
+import * as commands from './run-commands.ts';
+import { causeOfCommand, neverStarted, settle, settledRecord, tellStepOver, waitingEnded } from './run-commands.ts';
+import * as messages from './run-messages.ts';
 import type {
   Answer,
   Cause,
-  Cooling,
-  DeadlineCommand,
   EndEvent,
-  FinalizeEvent,
   FinalizeInput,
   FinalizeOutput,
-  Instant,
-  JournalBody,
-  RunEvent,
-  RunInput,
-  RunOutcome,
-  RunOutput,
   StepId,
   StepInput,
-  StepNews,
   StepNotice,
   StepOutput,
 } from './protocol.ts';
 
-export interface RunContext extends RunInput {
-  startedAt: Instant;
-  endedAt: Instant | null;
-  deadlineAt: Instant | null;
-  /** What the deadline was set to when it was set last, in milliseconds. */
-  limitMs: number | null;
-  at: Instant;
-  /** Not started and not settled, in plan order. */
-  waiting: StepId[];
-  live: StepId[];
-  /** Live steps whose slot is free again. */
-  released: StepId[];
-  /** In the order of settling. */
-  settled: StepOutput[];
-  /** Models that failed a moment ago, and until when they are left alone. */
-  cooling: Cooling;
-  /** Latched; null while nobody has ended the run. */
-  cause: Cause | null;
-  /** Decided when finalizing is entered: the commit point. */
-  outcome: RunOutcome | null;
-  recorded: boolean;
-  degraded: boolean;
-}
+export type { RunContext } from './run-base.ts';
 
-type Event = RunEvent | FinalizeEvent;
-type None = { type: 'none' };
-
-/** Ids of step actors are told apart from the run's other children. */
-export const stepActor = (step: StepId): string => `step:${step}`;
-
-const base = setup({
-  types: {
-    context: {} as RunContext,
-    input: {} as RunInput,
-    events: {} as Event,
-    output: {} as RunOutput,
-    tags: {} as 'active' | 'resting' | 'final',
-  },
-  actors: {
-    step: port<EndEvent | StepNotice, StepInput, StepOutput, StepNews>('step'),
-    deadline: port<DeadlineCommand, { limitMs: number | null }, undefined, { type: 'deadline.reached'; at: Instant }>(
-      'deadline',
-    ),
-    finalize: port<None, FinalizeInput, FinalizeOutput, FinalizeEvent>('finalize'),
-  },
-  actions: {
-    /** Filled with the journal by the runtime. */
-    record: (_args, _body: JournalBody) => {},
-    /** Filled with the bus by the runtime: the one final verdict on a command, journaled and on its receipt. */
-    answer: (_args, _answer: Answer) => {},
-  },
-});
-
-function causeIn(event: Event, limitMs: number | null): Cause | null {
+function causeIn(event: RunMachineEvent, limitMs: number | null): Cause | null {
   switch (event.type) {
     case 'run.end':
     case 'run.refuse':
       return event.cause;
     case 'deadline.reached':
       return { type: 'run-deadline', at: event.at, limitMs: limitMs ?? 0 };
-    case 'run.command': {
-      if (event.command.type !== 'stop') return null;
-      const { id, source, reason } = event.command;
-      return { type: 'stop', at: event.at, source, command: id, ...(reason === undefined ? {} : { reason }) };
-    }
+    case 'run.command':
+      return causeOfCommand(event.command, event.at);
     case 'run.begin':
     case 'record.degraded':
     case 'record.restored':
-    case 'run.extend':
     case 'clock.jumped':
     case 'model.failed':
     case 'step.released':
+    case 'attempt.live':
+    case 'attempt.over':
+    case 'command.heard':
+    case 'steer.heard':
+    case 'steer.hand':
+    case 'steer.waits':
+    case 'ask.asked':
+    case 'ask.gone':
+    case 'messages.over':
     case 'finalize.settled':
     case 'finalize.degraded':
     case 'finalize.restored':
       return null;
   }
 }
-
-const neverStarted = (step: StepId, cause: Cause): StepOutput => ({
-  step,
-  outcome: outcomeOfWaiting(cause),
-  cause,
-  failure: null,
-  attempts: [],
-  notes: {},
-  startedAt: null,
-  at: cause.at,
-});
 
 /** One execution of a plan; the root of its actors. */
 export const runMachine = base
@@ -124,8 +62,17 @@ export const runMachine = base
         const cause = causeIn(event, context.limitMs);
         return cause !== null && outranks(cause, context.cause);
       },
-      stops: ({ event }) => event.type === 'run.command' && event.command.type === 'stop',
-      nothingLeft: ({ context }) => context.live.length === 0 && context.waiting.length === 0,
+      refused: ({ context, event }) => commands.refusalIn(context, event) !== null,
+      repeated: ({ context, event }) => commands.isRepeated(context, commands.commandIn(event)),
+      endsStep: ({ event }) => !commands.endsRun(commands.commandIn(event)),
+      endsRun: ({ event }) => commands.endsRun(commands.commandIn(event)),
+      appends: ({ event }) => commands.commandIn(event)?.type === 'append',
+      resumes: ({ event }) => commands.commandIn(event)?.type === 'resume',
+      extends: ({ event }) => commands.commandIn(event)?.type === 'extend',
+      steers: ({ event }) => commands.commandIn(event)?.type === 'steer',
+      answersAsk: ({ event }) => commands.commandIn(event)?.type === 'answer',
+      ofSteering: ({ event }) => actorIn(event).startsWith('steer:'),
+      ofAsk: ({ event }) => actorIn(event).startsWith('ask:'),
       nobodyLive: ({ context }) => context.live.length === 0,
       recordedCompleted: ({ context, event }) => isRecorded(event) && context.outcome?.state === 'completed',
       recordedFailed: ({ context, event }) => isRecorded(event) && context.outcome?.state === 'failed',
@@ -160,12 +107,17 @@ export const runMachine = base
           live: [...live, ...next.start],
           ...(skipped.length === 0 ? {} : { settled: settle(settled, skipped) }),
         });
-        for (const one of skipped) enqueue({ type: 'record', params: settledRecord(one) });
+        for (const one of skipped) {
+          enqueue({ type: 'record', params: settledRecord(one) });
+          tellStepOver(context, enqueue, one);
+        }
         for (const id of next.start) {
           const plan = planOf(steps, id);
           if (plan !== undefined) {
             const seed = context.seed + steps.indexOf(plan);
-            const input = { plan, firstAttempt: 1, deadlineAt, cooling, seed, at };
+            const before = context.resumed[id] ?? null;
+            const firstAttempt = (before?.attempts.at(-1)?.n ?? 0) + 1;
+            const input: StepInput = { plan, firstAttempt, before, deadlineAt, cooling, seed, at };
             enqueue.spawnChild('step', { id: stepActor(id), input });
           }
         }
@@ -178,8 +130,19 @@ export const runMachine = base
           live: without(context.live),
           released: without(context.released),
           settled: settle(context.settled, [output]),
+          open: context.open.filter(({ step }) => step !== output.step),
           at: output.at,
         });
+        tellStepOver(context, enqueue, output);
+        // It had no word left for these: its end says what came of them.
+        for (const { id, type, step } of context.open) {
+          if (step !== output.step) continue;
+          const taken = output.cause.type === type;
+          const verdict: Pick<Answer, 'verdict' | 'reason'> = taken
+            ? { verdict: 'applied' }
+            : { verdict: 'rejected', reason: 'already-ended' };
+          enqueue({ type: 'answer', params: { id, command: type, ...verdict, at: output.at } });
+        }
       }),
       releaseSlot: base.assign(({ context, event }) => {
         assertEvent(event, 'step.released');
@@ -196,24 +159,6 @@ export const runMachine = base
         // The step it failed has moved on by itself, or has settled.
         const others = context.live.filter((id) => id !== step);
         for (const id of others) enqueue.sendTo(stepActor(id), notice);
-      }),
-      /** A new deadline, of the run or of one step; what is over already is over at once. */
-      extend: base.enqueueActions(({ context, event, enqueue }) => {
-        assertEvent(event, 'run.extend');
-        const { at, step, deadlineAt, limitMs } = event;
-        if (step !== undefined) {
-          const notice: StepNotice = { type: 'step.extend', at, limitMs };
-          if (context.live.includes(step)) enqueue.sendTo(stepActor(step), notice);
-          return;
-        }
-        enqueue.assign({ deadlineAt, limitMs });
-        enqueue.sendTo('deadline', { type: 'deadline.set', limitMs } satisfies DeadlineCommand);
-        enqueue({
-          type: 'record',
-          params: { type: 'run.deadline-moved', at, from: context.deadlineAt, to: deadlineAt },
-        });
-        const notice: StepNotice = { type: 'deadline.moved', at, deadlineAt };
-        for (const id of context.live) enqueue.sendTo(stepActor(id), notice);
       }),
       /** Limits run on the monotonic clock; what readers see is wall time, and follows the wall clock. */
       followClock: base.enqueueActions(({ context, event, enqueue }) => {
@@ -243,37 +188,45 @@ export const runMachine = base
         if (cause === null) return;
         for (const id of live) enqueue.sendTo(stepActor(id), { type: 'end', cause } satisfies EndEvent);
       }),
+      /** What waits does not start. What was paused is not gone on with when somebody stops the run for good. */
       settleWaiting: base.enqueueActions(({ context, enqueue }) => {
         const { cause, waiting, settled } = context;
-        if (cause === null || waiting.length === 0) return;
-        const outputs = waiting.map((id) => neverStarted(id, cause));
-        enqueue.assign({ waiting: [], settled: settle(settled, outputs) });
+        if (cause === null) return;
+        const paused = cause.type === 'stop' ? settled.filter(({ outcome }) => outcome === 'paused') : [];
+        const outputs = [
+          ...paused.map((one): StepOutput => ({ ...one, outcome: 'stopped', cause, before: null, at: cause.at })),
+          ...waiting.map((id) => waitingEnded(context, id, cause)),
+        ];
+        if (outputs.length === 0) return;
+        const rest = paused.length === 0 ? settled : settled.filter((one) => !paused.includes(one));
+        enqueue.assign({ waiting: [], settled: settle(rest, outputs) });
         for (const one of outputs) enqueue({ type: 'record', params: settledRecord(one) });
       }),
-      acceptCommand: base.enqueueActions(({ event, enqueue }) => {
-        assertEvent(event, 'run.command');
-        const { id, type: command, source } = event.command;
-        enqueue({ type: 'record', params: { type: 'command.accepted', at: event.at, id, command, source } });
+      /** When those that are ending just now have ended: they hear nothing any more. */
+      windUp: base.enqueueActions(({ self, enqueue }) => {
+        enqueue.sendTo(self, { type: 'messages.over' });
       }),
-      answerApplied: base.enqueueActions(({ event, enqueue }) => {
-        assertEvent(event, 'run.command');
-        const { id, type: command } = event.command;
-        enqueue({ type: 'answer', params: { id, command, verdict: 'applied', at: event.at } });
-      }),
-      answerUnsupported: base.enqueueActions(({ event, enqueue }) => {
-        assertEvent(event, 'run.command');
-        const { id, type: command } = event.command;
-        enqueue({
-          type: 'answer',
-          params: { id, command, verdict: 'rejected', reason: 'unsupported', at: event.at },
-        });
-      }),
-      answerTooLate: base.enqueueActions(({ context, event, enqueue }) => {
-        assertEvent(event, 'run.command');
-        const { id, type: command } = event.command;
-        const reason = context.endedAt === null ? 'already-ended' : 'run-ended';
-        enqueue({ type: 'answer', params: { id, command, verdict: 'rejected', reason, at: event.at } });
-      }),
+      acceptCommand: commands.acceptCommand,
+      answerApplied: commands.answerApplied,
+      answerRepeated: commands.answerRepeated,
+      refuse: commands.refuse,
+      endStep: commands.endStep,
+      hearOfCommand: commands.hearOfCommand,
+      resumeSteps: commands.resumeSteps,
+      append: commands.append,
+      extend: commands.extend,
+      openSteering: messages.openSteering,
+      endSteering: messages.endSteering,
+      handOver: messages.handOver,
+      tellQueued: messages.tellQueued,
+      hearOfSteer: messages.hearOfSteer,
+      noteLive: messages.noteLive,
+      noteOver: messages.noteOver,
+      tellRunOver: messages.tellRunOver,
+      openAsk: messages.openAsk,
+      withdrawAsk: messages.withdrawAsk,
+      answerAsk: messages.answerAsk,
+      endAsk: messages.endAsk,
       recordLate: base.enqueueActions(({ context, event, enqueue }) => {
         const cause = causeIn(event, context.limitMs);
         const won = context.outcome?.cause ?? context.cause;
@@ -317,7 +270,15 @@ export const runMachine = base
       live: [],
       released: [],
       settled: [],
+      resumed: {},
+      attempts: {},
       cooling: {},
+      open: [],
+      steers: [],
+      steering: { totals: NO_TOTALS, recent: [] },
+      unheard: [],
+      asks: [],
+      asked: [],
       cause: null,
       outcome: null,
       recorded: false,
@@ -331,6 +292,9 @@ export const runMachine = base
     states: {
       queued: {
         on: {
+          'run.command': {
+            actions: ['acceptCommand', 'refuse'],
+          },
           'run.begin': { target: 'active', actions: ['begin', 'recordStarted'] },
           'run.refuse': {
             target: 'finalizing',
@@ -350,20 +314,47 @@ export const runMachine = base
         on: {
           'step.released': { actions: 'releaseSlot' },
           'model.failed': { actions: 'coolModel' },
-          'run.extend': { actions: 'extend' },
           'clock.jumped': { actions: 'followClock' },
-          'xstate.done.actor.*': { actions: 'settleStep' },
+          'attempt.live': { actions: 'noteLive' },
+          'attempt.over': { actions: 'noteOver' },
+          'command.heard': { actions: 'hearOfCommand' },
+          'steer.hand': { actions: 'handOver' },
+          'steer.waits': { actions: 'tellQueued' },
+          'steer.heard': { actions: 'hearOfSteer' },
+          'ask.asked': { actions: 'openAsk' },
+          'ask.gone': { actions: 'withdrawAsk' },
+          'xstate.done.actor.*': [
+            { guard: 'ofSteering', actions: 'endSteering' },
+            { guard: 'ofAsk', actions: 'endAsk' },
+            { actions: 'settleStep' },
+          ],
         },
         states: {
           running: {
+            description:
+              'When nothing runs and nothing can start, it has ended: what is paused or waits for that is left so',
             entry: 'startSteps',
-            always: { guard: 'nothingLeft', target: '#run.finalizing' },
+            always: { guard: 'nobodyLive', target: '#run.finalizing' },
             on: {
               'step.released': { actions: ['releaseSlot', 'startSteps'] },
-              'xstate.done.actor.*': { actions: ['settleStep', 'startSteps'] },
+              'xstate.done.actor.*': [
+                { guard: 'ofSteering', actions: 'endSteering' },
+                { guard: 'ofAsk', actions: 'endAsk' },
+                { actions: ['settleStep', 'startSteps'] },
+              ],
               'run.command': [
-                { guard: 'stops', target: 'stopping', actions: ['acceptCommand', 'latch', 'answerApplied'] },
-                { actions: ['acceptCommand', 'answerUnsupported'] },
+                { guard: 'repeated', actions: 'answerRepeated' },
+                {
+                  guard: 'refused',
+                  actions: ['acceptCommand', 'refuse'],
+                },
+                { guard: 'endsRun', target: 'stopping', actions: ['acceptCommand', 'latch', 'answerApplied'] },
+                { guard: 'appends', actions: ['acceptCommand', 'append', 'startSteps', 'answerApplied'] },
+                { guard: 'resumes', actions: ['acceptCommand', 'resumeSteps', 'startSteps', 'answerApplied'] },
+                { guard: 'extends', actions: ['acceptCommand', 'extend', 'answerApplied'] },
+                { guard: 'steers', actions: ['acceptCommand', 'openSteering'] },
+                { guard: 'answersAsk', actions: ['acceptCommand', 'answerAsk', 'answerApplied'] },
+                { actions: ['acceptCommand', 'endStep', 'startSteps'] },
               ],
               'run.end': { target: 'stopping', actions: 'latch' },
               'deadline.reached': { target: 'stopping', actions: 'latch' },
@@ -371,16 +362,30 @@ export const runMachine = base
           },
           stopping: {
             description: 'Everything live is being ended; nothing starts any more',
-            entry: ['recordStopping', 'settleWaiting', 'endSteps'],
+            entry: ['recordStopping', 'settleWaiting', 'tellRunOver', 'endSteps'],
             always: { guard: 'nobodyLive', target: '#run.finalizing' },
             on: {
               'run.command': [
+                { guard: 'repeated', actions: 'answerRepeated' },
+                {
+                  guard: 'refused',
+                  actions: ['acceptCommand', 'refuse'],
+                },
+                { guard: 'extends', actions: ['acceptCommand', 'extend', 'answerApplied'] },
+                { guard: 'endsStep', actions: ['acceptCommand', 'endStep'] },
                 {
                   guard: 'strongest',
-                  actions: ['acceptCommand', 'recordOvertaken', 'latch', 'recordStopping', 'endSteps', 'answerApplied'],
+                  actions: [
+                    'acceptCommand',
+                    'recordOvertaken',
+                    'latch',
+                    'recordStopping',
+                    'settleWaiting',
+                    'endSteps',
+                    'answerApplied',
+                  ],
                 },
-                { guard: 'stops', actions: ['acceptCommand', 'answerApplied'] },
-                { actions: ['acceptCommand', 'answerUnsupported'] },
+                { actions: ['acceptCommand', 'answerApplied'] },
               ],
               'run.end': [
                 { guard: 'strongest', actions: ['recordOvertaken', 'latch', 'recordStopping', 'endSteps'] },
@@ -397,7 +402,7 @@ export const runMachine = base
       finalizing: {
         tags: 'active',
         description: 'The outcome is decided and is being made durable',
-        entry: ['decide', 'recordFinalizing'],
+        entry: ['decide', 'recordFinalizing', 'windUp'],
         invoke: {
           id: 'finalize',
           src: 'finalize',
@@ -411,10 +416,14 @@ export const runMachine = base
           ],
         },
         on: {
-          'run.command': { actions: ['acceptCommand', 'answerTooLate'] },
+          'run.command': [{ guard: 'repeated', actions: 'answerRepeated' }, { actions: ['acceptCommand', 'refuse'] }],
+          'messages.over': { actions: 'tellRunOver' },
           'run.end': { actions: 'recordLate' },
-          'run.extend': { actions: 'passOver' },
           'clock.jumped': { actions: 'passOver' },
+          'xstate.done.actor.*': [
+            { guard: 'ofSteering', actions: 'endSteering' },
+            { guard: 'ofAsk', actions: 'endAsk' },
+          ],
           'finalize.degraded': { actions: 'noteDegraded' },
           'finalize.restored': { actions: 'noteRestored' },
         },
@@ -441,8 +450,5 @@ const finalizeInput = (context: RunContext): FinalizeInput => ({
   at: context.at,
 });
 
-const settle = (known: RunContext['settled'], outputs: StepOutput[]): RunContext['settled'] => [...known, ...outputs];
-
-function settledRecord({ step, outcome: state, cause, failure, at }: StepOutput): JournalBody {
-  return { type: 'step.settled', at, step, state, cause, ...(failure === null ? {} : { error: failure }) };
-}
+/** The id of the actor whose end this is. */
+const actorIn = (event: unknown): string => (event as DoneActorEvent).actorId;

@@ -2,11 +2,12 @@ import { type DoneActorEvent, assertEvent, sendTo, setup } from 'xstate';
 import { outcomeOf, outcomeOfWaiting, outranks } from './policy/cause.ts';
 import { classOf } from './policy/failure.ts';
 import { settleAttempt } from './policy/outcome.ts';
-import { COOL_DOWN, type Decision, type Tries, chanceOf, decide, firstTry, retryAfterMs } from './policy/retry.ts';
+import { COOL_DOWN, type Decision, chanceOf, decide, firstTry, retryAfterMs } from './policy/retry.ts';
 import { between, earlier, later } from './policy/time.ts';
 import { port } from './port.ts';
 import type {
   AttemptInput,
+  AttemptNews,
   AttemptOutput,
   Cause,
   Cooling,
@@ -16,24 +17,33 @@ import type {
   Failure,
   Instant,
   JournalBody,
+  MessageNotice,
   PrepareOutput,
+  StepBefore,
   StepInput,
+  StepNews,
   StepNotice,
   StepOutcome,
   StepOutput,
   StepPlan,
   StopRung,
+  Tries,
 } from './protocol.ts';
 
 export interface StepContext {
   plan: StepPlan;
+  /** Number of the first attempt since it was started, or resumed. */
+  firstAttempt: number;
   /** Number of the attempt that is next or under way. */
   n: number;
   startedAt: Instant;
   at: Instant;
   token: string;
   ladder: StopRung[];
+  /** Those before a pause included. */
   attempts: AttemptOutput[];
+  /** The agent's session that its attempts go on in, after a pause. */
+  session: string | null;
   /** Candidates and tries; decides what comes after an attempt that failed. */
   tries: Tries;
   /** The wait before the next attempt, in milliseconds. */
@@ -52,13 +62,19 @@ export interface StepContext {
   failure: Failure | null;
 }
 
-type Event = EndEvent | StepNotice | { type: 'deadline.reached'; at: Instant } | { type: 'attempt.released' };
+type Event =
+  EndEvent | StepNotice | AttemptNews | { type: 'deadline.reached'; at: Instant } | { type: 'attempt.released' };
 
 const base = setup({
   types: { context: {} as StepContext, input: {} as StepInput, events: {} as Event, output: {} as StepOutput },
   actors: {
     prepare: port<{ type: 'none' }, { step: string; n: number }, PrepareOutput>('prepare'),
-    attempt: port<EndEvent | DeadlineNotice, AttemptInput, AttemptOutput, { type: 'attempt.released' }>('attempt'),
+    attempt: port<
+      EndEvent | DeadlineNotice | MessageNotice,
+      AttemptInput,
+      AttemptOutput,
+      { type: 'attempt.released' } | AttemptNews
+    >('attempt'),
     deadline: port<DeadlineCommand, { limitMs: number | null }, undefined, { type: 'deadline.reached'; at: Instant }>(
       'deadline',
     ),
@@ -68,6 +84,8 @@ const base = setup({
     record: (_args, _body: JournalBody) => {},
   },
 });
+
+const news = (event: StepNews): StepNews => event;
 
 /** What the step's own limit or a request from the run says, as one typed cause. */
 function causeIn(event: Event, { limitMs }: StepContext): Cause | null {
@@ -80,6 +98,13 @@ function causeIn(event: Event, { limitMs }: StepContext): Cause | null {
     case 'deadline.moved':
     case 'step.extend':
     case 'models.cooling':
+    case 'steer':
+    case 'ask.settled':
+    case 'attempt.live':
+    case 'command.heard':
+    case 'steer.heard':
+    case 'ask.asked':
+    case 'ask.gone':
       return null;
   }
 }
@@ -118,7 +143,32 @@ export const stepMachine = base
       }),
       endAttempt: base.enqueueActions(({ context, event, enqueue }) => {
         const cause = causeIn(event, context);
-        if (cause !== null) enqueue(sendTo('attempt', { type: 'end', cause } satisfies EndEvent));
+        if (cause === null) return;
+        const command = event.type === 'end' && event.command !== undefined ? { command: event.command } : {};
+        enqueue(sendTo('attempt', { type: 'end', cause, ...command } satisfies EndEvent));
+      }),
+      /** Between attempts nothing stands against an end. */
+      tellTaken: base.enqueueActions(({ context, event, self, enqueue }) => {
+        assertEvent(event, 'end');
+        const { command, cause } = event;
+        if (command === undefined || !self._parent) return;
+        enqueue.sendTo(
+          self._parent,
+          news({ type: 'command.heard', at: cause.at, step: context.plan.id, command, taken: true }),
+        );
+      }),
+      passUp: base.enqueueActions(({ event, self, enqueue }) => {
+        if (self._parent) enqueue.sendTo(self._parent, event);
+      }),
+      passDown: base.enqueueActions(({ event, enqueue }) => {
+        enqueue(sendTo('attempt', event));
+      }),
+      /** The attempt it was meant for has closed, which its sender is told. */
+      passOver: () => {},
+      tellOver: base.enqueueActions(({ context, event, self, enqueue }) => {
+        const { n: attempt, at } = attemptIn(event);
+        if (self._parent)
+          enqueue.sendTo(self._parent, news({ type: 'attempt.over', at, step: context.plan.id, attempt }));
       }),
       noteReady: base.assign(({ event }) => {
         const output = (event as unknown as DoneActorEvent<PrepareOutput>).output;
@@ -201,16 +251,18 @@ export const stepMachine = base
     description: 'One unit of work of the plan',
     context: ({ input }) => ({
       plan: input.plan,
+      firstAttempt: input.firstAttempt,
       n: input.firstAttempt,
-      startedAt: input.at,
+      startedAt: input.before?.startedAt ?? input.at,
       at: input.at,
       token: '',
       ladder: [],
-      attempts: [],
-      tries: firstTry(input.plan.models, input.cooling, input.at),
+      attempts: [...(input.before?.attempts ?? [])],
+      session: input.before?.session ?? null,
+      tries: input.before?.tries ?? firstTry(input.plan.models, input.cooling, input.at),
       delayMs: 0,
-      notes: {},
-      limitMs: input.plan.timeoutMs,
+      notes: { ...input.before?.notes },
+      limitMs: input.before === null ? input.plan.timeoutMs : input.before.limitMs,
       limitSetAt: input.at,
       deadlineAt: input.deadlineAt,
       cooling: { ...input.cooling },
@@ -222,13 +274,15 @@ export const stepMachine = base
     invoke: {
       id: 'deadline',
       src: 'deadline',
-      input: ({ context }) => ({ limitMs: context.plan.timeoutMs }),
+      input: ({ context }) => ({ limitMs: context.limitMs }),
     },
     initial: 'preparing',
     on: {
       'deadline.moved': { actions: 'noteDeadline' },
       'models.cooling': { actions: 'noteCooling' },
       'step.extend': { actions: 'extend' },
+      steer: { actions: 'passOver' },
+      'ask.settled': { actions: 'passOver' },
     },
     states: {
       preparing: {
@@ -243,7 +297,7 @@ export const stepMachine = base
           ],
         },
         on: {
-          end: { target: 'settled', actions: 'latch' },
+          end: { target: 'settled', actions: ['latch', 'tellTaken'] },
           'deadline.reached': { target: 'settled', actions: 'latch' },
         },
       },
@@ -262,16 +316,16 @@ export const stepMachine = base
             leftovers: context.plan.leftovers,
             delivery: context.tries.delivery,
             deadlineAt: deadlineOf(context),
-            session: null,
+            session: context.session,
             at: context.at,
           }),
           onDone: [
             {
               guard: 'triesAgain',
               target: 'backingOff',
-              actions: ['recordRetry', 'reportModel', 'noteAttempt', 'planRetry'],
+              actions: ['tellOver', 'recordRetry', 'reportModel', 'noteAttempt', 'planRetry'],
             },
-            { target: 'settled', actions: ['reportModel', 'noteAttempt'] },
+            { target: 'settled', actions: ['tellOver', 'reportModel', 'noteAttempt'] },
           ],
         },
         on: {
@@ -280,12 +334,19 @@ export const stepMachine = base
           'deadline.moved': { actions: ['noteDeadline', 'tellDeadline'] },
           'step.extend': { actions: ['extend', 'tellDeadline'] },
           'attempt.released': { actions: 'release' },
+          steer: { actions: 'passDown' },
+          'ask.settled': { actions: 'passDown' },
+          'attempt.live': { actions: 'passUp' },
+          'command.heard': { actions: 'passUp' },
+          'steer.heard': { actions: 'passUp' },
+          'ask.asked': { actions: 'passUp' },
+          'ask.gone': { actions: 'passUp' },
         },
       },
       backingOff: {
         description: 'The last attempt failed and is proven gone; the next one comes after a wait',
         on: {
-          end: { target: 'settled', actions: 'latch' },
+          end: { target: 'settled', actions: ['latch', 'tellTaken'] },
           'deadline.reached': { target: 'settled', actions: 'latch' },
         },
         after: { backOff: { target: 'preparing', actions: 'noteBackedOff' } },
@@ -298,7 +359,17 @@ export const stepMachine = base
 
 function conclude(context: StepContext): StepOutput {
   const { plan, attempts, notes, startedAt, at } = context;
-  return { step: plan.id, attempts, notes, startedAt, at, ...verdict(context) };
+  const settled = verdict(context);
+  const before = settled.outcome === 'paused' ? beforeOf(context) : null;
+  return { step: plan.id, attempts, notes, startedAt, at, before, ...settled };
+}
+
+/** What it goes on from when it is resumed: the same session, the same tries, what is left of its limit. */
+function beforeOf(context: StepContext): StepBefore {
+  const { startedAt, attempts, notes, tries, at } = context;
+  const end = stepDeadline(context);
+  const session = attempts.at(-1)?.session ?? context.session;
+  return { startedAt, attempts, notes, tries, session, limitMs: end === null ? null : Math.max(0, between(at, end)) };
 }
 
 const attemptIn = (event: unknown): AttemptOutput => (event as DoneActorEvent<AttemptOutput>).output;

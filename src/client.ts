@@ -36,6 +36,7 @@ export {
   type StopOptions,
 } from './client/send.ts';
 export { asks, type Ask, type AsksReading } from './client/asks.ts';
+export { can, why, type CanReading, type WhyReading } from './client/explain.ts';
 export { parseSteps, readSteps, type StepsFile } from './client/steps.ts';
 export { describeCause, describeProof } from './record/report.ts';
 export { parseTime } from './client/time.ts';
@@ -47,6 +48,8 @@ export type {
   Cause,
   JournalRecord,
   Owner,
+  PathStep,
+  Possible,
   ProofSummary,
   Status,
   StepStatus,

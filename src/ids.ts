@@ -49,3 +49,15 @@ export function safeId(key: string): string {
 function bad(reason: string): IdCheck {
   return { type: 'bad', reason };
 }
+
+/**
+ * The id of an ask within its run. Children choose the names of their asks themselves, and two may choose the same, or
+ * one that of another: the step and the number of the attempt stand before it.
+ */
+export const askId = (step: string, attempt: number, name: string): string => `${step}.${attempt}.${name}`;
+
+/** What its child calls an ask: the name of its file. */
+export function askName({ id, step, attempt }: { id: string; step: string; attempt: number }): string {
+  const before = askId(step, attempt, '');
+  return id.startsWith(before) ? id.slice(before.length) : id;
+}

@@ -3,7 +3,9 @@
  * globals, prints nothing.
  * To find, read and steer runs of other processes without loading all this, use `coxswain/client`.
  */
-export { start, type Answered, type Extended, type Run, type StartOptions } from './runtime/start.ts';
+export { start, type Run, type StartOptions } from './runtime/start.ts';
+export type { CommandOptions, EndOptions, RunCommands, StepCommandOptions, SteerOptions } from './runtime/commands.ts';
+export type { Answered } from './runtime/callers.ts';
 export { startDetached, type DetachedRun } from './runtime/detach.ts';
 export { PlanInvalidError, resolveSource, type PlanSource, type SourceOptions } from './runtime/source.ts';
 export { type Supervised, superviseProcess } from './runtime/supervise.ts';

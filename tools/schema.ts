@@ -1,13 +1,14 @@
 /** Writes schema/*.json: the published JSON Schemas of every file that people and programs read or write. */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { mailboxJsonSchemas } from '../src/mailbox/index.ts';
 import { planJsonSchema } from '../src/plan/index.ts';
 import { jsonSchemas } from '../src/record/index.ts';
 
 const folder = 'schema';
 
 export function schemaFiles(): Map<string, string> {
-  const schemas = { plan: planJsonSchema(), ...jsonSchemas() };
+  const schemas = { plan: planJsonSchema(), ...jsonSchemas(), ...mailboxJsonSchemas() };
   return new Map(
     Object.entries(schemas).map(([name, schema]) => [`${name}.json`, `${JSON.stringify(schema, null, 2)}\n`]),
   );

@@ -20,6 +20,7 @@ import { type Kit, now } from '../../src/runtime/kit.ts';
 import { requestFor } from '../../src/runtime/launching.ts';
 import { Listener } from '../../src/runtime/listener.ts';
 import { Outputs } from '../../src/runtime/outputs.ts';
+import { Texts } from '../../src/runtime/texts.ts';
 import { prepare } from '../../src/runtime/prepare.ts';
 import { ownerOfThisProcess, stepPlanOf } from '../../src/runtime/run.ts';
 import { ProcessTable } from '../../src/runtime/table.ts';
@@ -66,6 +67,7 @@ function kitOf(plan: ResolvedPlan, folder: string, env: Record<string, string>):
     table,
     sweeper,
     prepared: new Map(),
+    texts: new Texts(),
     outputs: new Outputs(),
     now,
     record: () => undefined,
@@ -118,7 +120,7 @@ const child = (kit: Kit) =>
     kit.prepared.delete(step);
     const tell = (event: ChildEvent): void => sendBack(event);
     const entry = kit.table.open(step, n, token);
-    const request = requestFor(kit, input, prepared, kit.dir.attempt(step, n));
+    const request = requestFor(kit, input, prepared, kit.dir.attempt(step, n), null);
     const session = prepared.agent.adapter.open(request);
     const listener = new Listener(kit, tell, {
       transcript: () => {

@@ -69,5 +69,7 @@ function piSession(folder: string): AgentSession {
     env: {},
     privateDir: folder,
     sessionDir: folder,
+    resume: null,
+    mailbox: null,
   });
 }

@@ -57,8 +57,11 @@ export function outcomeOf(cause: Cause): 'completed' | 'failed' | 'stopped' | 'p
   }
 }
 
-/** What a step that was never started comes to: stopped by a person or a signal, else skipped. */
-export const outcomeOfWaiting = (cause: Cause): StepOutcome => (outcomeOf(cause) === 'stopped' ? 'stopped' : 'skipped');
+/** What a step that was never started comes to: stopped by a person or a signal, paused by a person, else skipped. */
+export function outcomeOfWaiting(cause: Cause): StepOutcome {
+  const outcome = outcomeOf(cause);
+  return outcome === 'stopped' || outcome === 'paused' ? outcome : 'skipped';
+}
 
 function unreachable(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`);

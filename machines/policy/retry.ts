@@ -1,22 +1,10 @@
-import type { AttemptOutput, Cooling, FailureClass, Instant, ProofLevel, RetryPlan } from '../protocol.ts';
+import type { AttemptOutput, Cooling, FailureClass, Instant, ProofLevel, RetryPlan, Tries } from '../protocol.ts';
 import { asksForRetry, classOf } from './failure.ts';
 import { isProven } from './proof.ts';
 import { between, later } from './time.ts';
 
 /** How long a model that failed is left alone by the other steps of the run, in milliseconds. */
 export const COOL_DOWN = 60_000;
-
-/** Where a step is in its candidates and its tries. Data: every try makes a new one. */
-export interface Tries {
-  models: readonly string[];
-  /** Index into `models`. */
-  model: number;
-  /** Tries at the start, for the model, and at the task itself, so far. */
-  startup: number;
-  waits: number;
-  task: number;
-  delivery: 'auto' | 'file';
-}
 
 export const firstTry = (models: readonly string[], cooling: Cooling, at: Instant): Tries => ({
   models,

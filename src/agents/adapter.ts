@@ -1,4 +1,5 @@
-import type { Failure, StopRung, Usage } from '../../machines/protocol.ts';
+import type { Failure, SteerMode, StopRung, UndeliveredReason, Usage } from '../../machines/protocol.ts';
+import type { MailboxPaths } from '../mailbox/index.ts';
 
 /**
  * How one kind of agent is launched, spoken to and understood.
@@ -29,7 +30,13 @@ export interface Capabilities {
   /** Who holds the queue of follow-up messages. */
   followUp: 'native' | 'runner' | 'none';
   abort: 'protocol' | 'signal';
+  /** It can go on in the session of an earlier child. */
   resume: boolean;
+  /**
+   * Whether the child can use a mailbox (docs/mailbox.md): it does (`expected`), it does if it says so (`declared`),
+   * or there is no use in making one.
+   */
+  mailbox: 'expected' | 'declared' | 'none';
   chooseSessionId: boolean;
   structured: 'tool' | 'schema' | 'none';
   partialText: boolean;
@@ -81,6 +88,10 @@ export interface LaunchRequest {
   privateDir: string;
   /** Session folder of the run (0700). */
   sessionDir: string;
+  /** Go on in this session, as a `session` event named it; null: begin afresh. */
+  resume: { session: string } | null;
+  /** The folders by which this child can be steered and can ask, made before `launch`; null: it has none. */
+  mailbox: MailboxPaths | null;
 }
 
 export interface Launch {
@@ -98,6 +109,8 @@ export interface Launch {
    * Absent when there are none.
    */
   files?: { path: string; text: string }[];
+  /** Folders that the child will write into, made (0700) before it is started. Absent when there are none. */
+  folders?: string[];
   /** `own`: the child exits by itself after its work. `asked`: it exits when we close its stdin. */
   exit: 'own' | 'asked';
 }
@@ -119,11 +132,26 @@ export interface AgentSession {
    */
   wrapUp(leftMs: number): Reply & { supported: boolean };
   /**
+   * A message for the running work; `steer` events tell what becomes of it, a final one at `exited` at the latest.
+   * `mailbox`: it is for the child's mailbox, which tells as well. Otherwise this answer is the last of it.
+   */
+  steer(message: SteerMessage): Reply & { verdict: 'sent' | 'mailbox' | 'unsupported' | 'too-late' };
+  /**
    * The process has exited and its pipes have been read. Yields the one `final` or `error` event
    * if the stream did not carry it already. Whether an exit that follows a `final` was the expected one
    * is for the caller to judge: only it knows which signals it sent. Anything after this call yields nothing.
    */
   exited(exit: { code: number | null; signal: string | null; stderrTail: string }): Reply;
+}
+
+/**
+ * `now`: to be read at the next tool boundary. `next`: once the answer has been given, which is not the end then.
+ * `auto`: as soon as it can.
+ */
+export interface SteerMessage {
+  id: string;
+  text: string;
+  mode: SteerMode;
 }
 
 export interface Reply {
@@ -134,6 +162,7 @@ export interface Reply {
 }
 
 export type AgentEvent =
+  /** What a later child resumes by. */
   | { t: 'session'; session: string }
   | { t: 'model'; model: string }
   /** Any record. `progress` is false for keep-alives and repeated noise. */
@@ -154,9 +183,24 @@ export type AgentEvent =
       truncated: boolean;
     }
   | { t: 'error'; failure: Failure }
+  | SteerEvent
   /** What was said to be the end was not; `final` or `error` will come again. */
   | { t: 'resumed' }
   /** The protocol is broken beyond repair; the child should be ended. */
   | { t: 'broken'; reason: string }
   /** Kept for people, never fatal: banners, unknown records, over-long lines, a second end record. */
   | { t: 'note'; kind: 'text' | 'unknown-record' | 'line-too-long' | 'second-end' | 'bad-record'; text: string };
+
+/**
+ * What has become of a message. `queued`: the agent has it. `taken`: it is part of the conversation. `delivered`: and
+ * the work went on with it. The last two are final.
+ */
+export type SteerEvent =
+  | { t: 'steer'; id: string; state: 'queued' | 'taken' | 'delivered' }
+  /** `failed`: the agent refused it, or its model failed on it. */
+  | {
+      t: 'steer';
+      id: string;
+      state: 'undelivered';
+      reason: Extract<UndeliveredReason, 'aborted' | 'failed' | 'step-ended'>;
+    };

@@ -8,6 +8,7 @@ import type {
   LaunchRequest,
   Reply,
 } from './adapter.ts';
+import { mailboxEnvironment } from '../mailbox/index.ts';
 import { handOver } from './delivery.ts';
 import { type ChildExit, agentExitFailure, exitFailure } from './exit.ts';
 import { withoutLastNewline } from './text.ts';
@@ -28,6 +29,7 @@ export const commandAdapter: AgentAdapter = {
     followUp: 'none',
     abort: 'signal',
     resume: false,
+    mailbox: 'declared',
     chooseSessionId: false,
     structured: 'none',
     partialText: false,
@@ -40,7 +42,7 @@ export const commandAdapter: AgentAdapter = {
   ],
   refuse,
   launch,
-  open: ({ task, run }) => createCommandSession(task, run === null ? 'task' : 'run'),
+  open: createCommandSession,
 };
 
 function refuse(settings: AgentSettings, use: AgentUse): string | null {
@@ -52,8 +54,8 @@ function refuse(settings: AgentSettings, use: AgentUse): string | null {
 }
 
 function launch(request: LaunchRequest): Launch {
-  const { settings, run, task, env, cwd } = request;
-  const common = { env, cwd, exit: 'own' } as const;
+  const { settings, run, task, cwd, mailbox } = request;
+  const common = { env: mailboxEnvironment(request.env, mailbox ?? {}), cwd, exit: 'own' } as const;
   if (typeof run === 'string') return { ...common, argv: [run], shell: true, stdin: { type: 'none' } };
   if (run !== null) return { ...common, argv: run, shell: false, stdin: { type: 'none' } };
   const argv = [...(settings.command ?? []), ...(settings.args ?? [])];
@@ -61,7 +63,8 @@ function launch(request: LaunchRequest): Launch {
   return { ...common, shell: false, ...handOver(task, argv, request) };
 }
 
-function createCommandSession(task: string | null, use: AgentUse): AgentSession {
+function createCommandSession({ task, run, mailbox }: LaunchRequest): AgentSession {
+  const use: AgentUse = run === null ? 'task' : 'run';
   const output = createHead(OUTPUT_LIMIT);
   let over = false;
   return {
@@ -74,6 +77,7 @@ function createCommandSession(task: string | null, use: AgentUse): AgentSession 
     finish: () => reply([]),
     abort: () => ({ ...reply([]), supported: false }),
     wrapUp: () => ({ ...reply([]), supported: false }),
+    steer: () => ({ ...reply([]), verdict: over ? 'too-late' : mailbox === null ? 'unsupported' : 'mailbox' }),
     exited(exit) {
       if (over) return reply([]);
       over = true;

@@ -1,6 +1,6 @@
 import type { Failure } from '../../machines/protocol.ts';
 import { classify } from './failure/classify.ts';
-import { foreignMessage, lastLine, plain, withoutTask } from './text.ts';
+import { type Told, foreignMessage, lastLine, plain, withoutTold } from './text.ts';
 
 /** How a child went, as its process tells. */
 export interface ChildExit {
@@ -17,28 +17,24 @@ export function exitName(exit: ChildExit): string {
 }
 
 /** The failure of an exit that is not a success by itself, with the last words of its stderr; null for exit code 0. */
-export function exitFailure(exit: ChildExit, task: string | null): Failure | null {
-  return isGood(exit) ? null : failureWith(exit, foreignMessage(lastLine(exit.stderrTail), task));
+export function exitFailure(exit: ChildExit, told: Told): Failure | null {
+  return isGood(exit) ? null : failureWith(exit, foreignMessage(lastLine(exit.stderrTail), told));
 }
 
 /**
  * As `exitFailure`, for a child that asks a model: an exit code becomes `rate-limited`, `auth` and so on where its
  * stderr says it plainly. `any-line`: the last line that says it, warnings left out; `last-line`: that one only.
  */
-export function agentExitFailure(
-  exit: ChildExit,
-  task: string | null,
-  where: 'last-line' | 'any-line',
-): Failure | null {
-  const failure = exitFailure(exit, task);
+export function agentExitFailure(exit: ChildExit, told: Told, where: 'last-line' | 'any-line'): Failure | null {
+  const failure = exitFailure(exit, told);
   if (failure === null || failure.code !== 'exit-code') return failure;
   const tail = where === 'last-line' ? lastLine(exit.stderrTail) : exit.stderrTail;
-  const lines = withoutTask(tail, task).split('\n').slice(-LINES_READ).map(plain);
+  const lines = withoutTold(tail, told).split('\n').slice(-LINES_READ).map(plain);
   for (const line of lines.filter((text) => !/^warning\b/i.test(text)).toReversed()) {
     const { code, detail } = classify(line, 'stderr');
     if (code === null) continue;
-    const told = failureWith(exit, foreignMessage(line, task));
-    return { code, message: told.message, detail: { ...told.detail, ...detail } };
+    const said = failureWith(exit, foreignMessage(line, told));
+    return { code, message: said.message, detail: { ...said.detail, ...detail } };
   }
   return failure;
 }

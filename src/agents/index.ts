@@ -8,6 +8,8 @@ export type {
   Launch,
   LaunchRequest,
   Reply,
+  SteerEvent,
+  SteerMessage,
 } from './adapter.ts';
 export { mayChange } from './may-change.ts';
 export { type Environment, agentVariable } from './executable.ts';

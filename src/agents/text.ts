@@ -26,22 +26,32 @@ export function lastLine(text: string): string {
   return line === undefined ? '' : bounded(plain(line), MESSAGE_LIMIT);
 }
 
+/** What the agent was told: its task, or that and messages to it. It goes on no record. */
+export type Told = string | null | readonly [task: string, ...messages: string[]];
+
 /**
- * The text with `[task]` in place of the task, where it is quoted whole (plainly or inside JSON).
- * A part of the task that is quoted alone is not recognised.
+ * The text with `[task]` in place of the task and `[message]` in place of a message, where they are quoted whole
+ * (plainly or inside JSON). A part that is quoted alone is not recognised.
  */
-export function withoutTask(text: string, task: string | null): string {
-  if (task === null || task.trim().length < MASK_FROM) return text;
+export function withoutTold(text: string, told: Told): string {
+  const [task = null, ...messages] = typeof told === 'string' || told === null ? [told] : told;
+  let safe = masked(text, task, '[task]');
+  for (const message of messages) safe = masked(safe, message, '[message]');
+  return safe;
+}
+
+function masked(text: string, own: string | null, mask: string): string {
+  if (own === null || own.trim().length < MASK_FROM) return text;
   let safe = text;
-  for (const quoted of new Set([task, task.trim()])) {
-    safe = safe.replaceAll(quoted, '[task]').replaceAll(JSON.stringify(quoted).slice(1, -1), '[task]');
+  for (const quoted of new Set([own, own.trim()])) {
+    safe = safe.replaceAll(quoted, mask).replaceAll(JSON.stringify(quoted).slice(1, -1), mask);
   }
   return safe;
 }
 
-/** A foreign text for a failure message: one line without the task, bounded. */
-export function foreignMessage(text: string, task: string | null): string {
-  return bounded(plain(withoutTask(text, task).replaceAll(/\s+/g, ' ')), MESSAGE_LIMIT);
+/** A foreign text for a failure message: one line without what the agent was told, bounded. */
+export function foreignMessage(text: string, told: Told): string {
+  return bounded(plain(withoutTold(text, told).replaceAll(/\s+/g, ' ')), MESSAGE_LIMIT);
 }
 
 /** A step's output is the final text without its last newline; only one is taken. */

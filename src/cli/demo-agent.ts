@@ -1,9 +1,12 @@
 /**
- * The bundled demo agent: pretends to work for about two seconds and changes nothing. No key, no network, no files.
+ * The bundled demo agent: pretends to work for about two seconds and changes nothing. No key, no network, no files
+ * but those of its mailbox (docs/mailbox.md): it can be steered between its moves.
  *
  * It speaks the records of one-shot pi (`--mode json -p`): the task is the whole of stdin, the exit is its own.
  * The answer depends on the task alone. Arguments are ignored. SIGTERM ends it at once, exit code 143.
  */
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -18,6 +21,8 @@ interface Move {
 }
 
 const { stdout } = process;
+const STEER_DIR = process.env['COXSWAIN_STEER_DIR'];
+const taken = new Set<string>();
 const THINKING_MS = 120;
 const TITLE_CHARS = 72;
 
@@ -33,7 +38,11 @@ async function work(task: string): Promise<void> {
   emit({ type: 'agent_start' });
   emit({ type: 'turn_start' });
   emit({ type: 'message_end', message: messages[0] });
-  for (const [index, move] of movesFor(task).entries()) messages.push(...(await act(move, `demo_${index + 1}`)));
+  if (STEER_DIR !== undefined) put(STEER_DIR, 'capability.json', { v: 1, modes: ['now', 'next'] });
+  for (const [index, move] of movesFor(task).entries()) {
+    messages.push(...(await act(move, `demo_${index + 1}`)), ...(await follow(['now', 'auto'])));
+  }
+  messages.push(...(await follow(['now', 'auto', 'next'])));
   const last = await answer(`Done: ${titleOf(task)}`);
   emit({ type: 'turn_end', message: last, toolResults: [] });
   emit({ type: 'agent_end', messages: [...messages, last] });
@@ -82,9 +91,47 @@ async function act({ text, tool, input, output, ms }: Move, id: string): Promise
   return [message, toolResult];
 }
 
-async function answer(text: string): Promise<Fields> {
+/** Takes the messages that wait, as pi would, and says so to whoever sent them. */
+async function follow(modes: string[]): Promise<Fields[]> {
+  const said: Fields[] = [];
+  for (const { file, id, text } of waiting(modes)) {
+    acknowledge(file, { id, state: 'taken' });
+    const message = { role: 'user', content: textContent(text) };
+    emit({ type: 'message_end', message });
+    said.push(message, await answer(`As you say: ${titleOf(text)}`, 'toolUse'));
+    acknowledge(file, { id, state: 'delivered' });
+  }
+  return said;
+}
+
+function waiting(modes: string[]): { file: string; id: string; text: string }[] {
+  if (STEER_DIR === undefined) return [];
+  const folder = join(STEER_DIR, 'requests');
+  if (!existsSync(folder)) return [];
+  const found = readdirSync(folder).filter((file) => /^[^.].*\.json$/.test(file) && !taken.has(file));
+  return found.toSorted().flatMap((file) => {
+    const { id, text, mode } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Record<string, string>;
+    if (!modes.includes(mode ?? '')) return [];
+    taken.add(file);
+    return [{ file, id: id ?? '', text: text ?? '' }];
+  });
+}
+
+function acknowledge(file: string, ack: Fields): void {
+  if (STEER_DIR !== undefined) put(join(STEER_DIR, 'acks'), file, { v: 1, ...ack });
+}
+
+/** In one step: whoever reads it sees all of it. */
+function put(folder: string, name: string, value: Fields): void {
+  const temporary = join(folder, `.${name}.tmp`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 });
+  renameSync(temporary, join(folder, name));
+}
+
+async function answer(text: string, stop = 'stop'): Promise<Fields> {
   await pause(THINKING_MS);
-  const message = assistant(textContent(text), 'stop', text.length);
+  const message = assistant(textContent(text), stop, text.length);
   emit({ type: 'message_end', message });
   return message;
 }

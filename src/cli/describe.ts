@@ -28,13 +28,14 @@ function detail(step: StepStatus): string {
 }
 
 function reason(step: StepStatus): string {
-  const { state, error, cause, tool } = step;
+  const { state, error, cause, tool, waiting } = step;
   switch (state) {
     case 'pending':
     case 'completed':
       return '';
     case 'preparing':
     case 'running':
+      if (waiting !== undefined) return 'waits for an answer';
       return tool === undefined ? '' : oneLine(tool.name);
     case 'backing-off':
       return cut(oneLine(step.attempts?.at(-1)?.note ?? 'waiting to try again'), REASON_CHARS);

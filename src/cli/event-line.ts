@@ -27,6 +27,8 @@ export function eventLine(record: JournalRecord): string {
       return `${record.step}: ${oneLine(record.note)}, in ${(record.delayMs / 1000).toFixed(1)} s`;
     case 'activity.changed':
       return `${record.step}#${record.attempt}: ${ACTIVITIES[record.state]}`;
+    case 'run.appended':
+      return `${count(record.steps.length, 'step')} appended: ${cut(record.steps.map(({ id }) => id).join(', '), MESSAGE_CHARS)}`;
     case 'run.finalizing':
       return 'run finalizing';
     case 'run.settled':
@@ -35,6 +37,8 @@ export function eventLine(record: JournalRecord): string {
       return 'run over, the record is complete';
     case 'step.started':
       return `${record.step}: started`;
+    case 'step.resumed':
+      return `${record.step}: resumed`;
     case 'step.settled':
       return `${record.step}: ${record.state}${settledWhy(record)}`;
     case 'persistence.degraded':
@@ -45,6 +49,22 @@ export function eventLine(record: JournalRecord): string {
       return `command ${record.command} accepted from ${oneLine(record.source)}`;
     case 'command.answered':
       return `command ${record.command} ${record.verdict}${record.reason === undefined ? '' : `: ${record.reason}`}`;
+    case 'steer.scheduled':
+    case 'steer.routed':
+    case 'steer.queued':
+    case 'steer.delivered':
+    case 'steer.undelivered':
+    case 'steer.refused':
+    case 'steer.late':
+      return steerLine(record);
+    case 'ask.asked':
+    case 'ask.answered':
+    case 'ask.declined':
+    case 'ask.expired':
+    case 'ask.run-ended':
+      return `${record.step}: ask ${oneLine(record.id)} ${askWords(record)}`;
+    case 'notice':
+      return `look here: message ${oneLine(record.id)} is ${record.state} (${record.reason})`;
     case 'cause.late':
       return `${record.step ?? 'run'}: ${why(record.cause)}, but what decided was: ${why(record.won)}`;
     case 'attempt.launching':
@@ -66,6 +86,41 @@ function attemptLine(record: Extract<JournalRecord, { type: `attempt.${string}` 
       return `${name}: exited, ${record.signal === null ? `code ${record.code ?? 'unknown'}` : `signal ${record.signal}`}`;
     case 'attempt.closed':
       return `${name}: ${record.outcome}, processes ${describeProof(record.proof)}`;
+  }
+}
+
+function steerLine(record: Extract<JournalRecord, { type: `steer.${string}` }>): string {
+  const name = `message ${oneLine(record.id)}`;
+  switch (record.type) {
+    case 'steer.scheduled':
+      return `${name} from ${oneLine(record.source)} for ${cut(record.targets.join(', '), MESSAGE_CHARS)}`;
+    case 'steer.routed':
+      return `${name}: handed to ${record.step}#${record.attempt}`;
+    case 'steer.queued':
+      return `${name}: ${record.step} has queued it`;
+    case 'steer.delivered':
+      return `${name}: ${record.step} took it and went on`;
+    case 'steer.undelivered':
+      return `${name}: not delivered to ${record.step} (${record.reason})`;
+    case 'steer.refused':
+      return `${name} from ${oneLine(record.source)} not taken on (${record.reason})`;
+    case 'steer.late':
+      return `${name}: ${record.step} took it after all, too late`;
+  }
+}
+
+function askWords(record: Extract<JournalRecord, { type: `ask.${string}` }>): string {
+  switch (record.type) {
+    case 'ask.asked':
+      return 'waits for an answer';
+    case 'ask.answered':
+      return 'answered';
+    case 'ask.declined':
+      return 'declined';
+    case 'ask.expired':
+      return record.reason === 'time' ? 'expired' : 'taken back';
+    case 'ask.run-ended':
+      return 'unanswered, the run is ending';
   }
 }
 

@@ -3,6 +3,7 @@ import type { Io } from './io.ts';
 import type { AgentsOptions } from './agents.ts';
 import type { AsksOptions } from './asks.ts';
 import type { CommandingOptions } from './commanding.ts';
+import type { CanOptions } from './can.ts';
 import type { DemoOptions } from './demo.ts';
 import type { DiagramsOptions } from './diagrams.ts';
 import type { DoctorOptions } from './doctor.ts';
@@ -18,6 +19,7 @@ import type { StatusOptions } from './status.ts';
 import type { SteerOptions } from './steer.ts';
 import type { StopOptions } from './stop.ts';
 import type { WaitVerbOptions } from './wait.ts';
+import type { WhyOptions } from './why.ts';
 
 /** What the verbs are declared with. */
 export interface Verbs {
@@ -96,6 +98,15 @@ export function addVerbs(program: Command, { io, command, done }: Verbs): void {
     .action(async (run: string, options: StopOptions) =>
       done(await (await import('./stop.ts')).stop(run, options, io)),
     );
+  place(onRun(program.command('can')))
+    .description('the commands that a run would obey now')
+    .option('--json', 'as JSON')
+    .action(async (run: string, options: CanOptions) => done(await (await import('./can.ts')).can(run, options, io)));
+  place(onRun(program.command('why')))
+    .description('how a run came to where it is: its states, and the events between them')
+    .option('--step <id>', 'only this step')
+    .option('--json', 'as JSON')
+    .action(async (run: string, options: WhyOptions) => done(await (await import('./why.ts')).why(run, options, io)));
   addSending(program, { io, command, done });
   addOthers(program, { io, command, done });
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Instant, Status, TextDigest } from '../../machines/protocol.ts';
+import { askName } from '../ids.ts';
 import { type RunDir, faultIn, readRecord, safeId } from '../record/light.ts';
 import { type Place } from './place.ts';
 import { type StatusReading, status } from './read.ts';
@@ -32,9 +33,10 @@ export function asks(idOrPrefix: string, place: Place = {}): AsksReading {
 }
 
 /** In the folder of the attempt, where the child has put it. */
-function questionOf(dir: RunDir, { id, step, attempt, state }: Omit<Ask, 'question'>): string | null {
+function questionOf(dir: RunDir, ask: Omit<Ask, 'question'>): string | null {
+  const { step, attempt, state } = ask;
   if (state !== 'asked') return null;
-  const path = join(dir.attempt(step, attempt).path, 'ask', 'requests', `${safeId(id)}.json`);
+  const path = join(dir.attempt(step, attempt).path, 'ask', 'requests', `${safeId(askName(ask))}.json`);
   const reading = readRecord<{ text: string }>(path, (json) => faultIn(json, { text: 'string' }));
   return reading.type === 'ok' ? reading.value.text : null;
 }

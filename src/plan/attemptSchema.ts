@@ -152,6 +152,12 @@ export const attemptFields = {
       description:
         'What an attempt is started in. auto: a control group where one is delegated (the default). cgroup, pidns: a control group, a pid namespace. none: nothing.',
     }),
+  asks: oneOf(['wait', 'decline'] as const satisfies StepPlan['asks'][])
+    .optional()
+    .meta({
+      description:
+        'When its agent asks something. wait: until somebody answers, within the limits (the default). decline: it is told at once that nobody will.',
+    }),
 };
 
 /** Names of the fields at each place in them; for suggestions. */

@@ -4,7 +4,10 @@ import type { PlanInput } from './schema.ts';
 import type { ResolvedStep } from './types.ts';
 
 /** What a resolved step says about its attempts. */
-export type Attempts = Pick<ResolvedStep, 'limits' | 'retry' | 'leftovers' | 'survivors' | 'proof' | 'contain'>;
+export type Attempts = Pick<
+  ResolvedStep,
+  'limits' | 'retry' | 'leftovers' | 'survivors' | 'proof' | 'contain' | 'asks'
+>;
 
 type Duration = string | number;
 type Written = NonNullable<PlanInput['defaults']>;
@@ -26,6 +29,7 @@ export function attemptsOf(step: PlanInput['steps'][number], defaults: Written, 
     survivors: step.survivors ?? defaults.survivors ?? 'none',
     proof: step.proof ?? defaults.proof ?? proof,
     contain: step.contain ?? defaults.contain ?? 'auto',
+    asks: step.asks ?? defaults.asks ?? 'wait',
   };
 }
 

@@ -51,6 +51,8 @@ export interface ResolvedStep {
   proof: ProofLevel;
   /** What each attempt is started in. Default `auto`: a control group where one is delegated, else nothing. */
   contain: 'auto' | 'cgroup' | 'pidns' | 'none';
+  /** When its agent asks something. Default `wait`. */
+  asks: StepPlan['asks'];
 }
 
 /** What is wrong, for programs. Stable; the message beside it is for people. */

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { fromCallback } from 'xstate';
 import type { AttemptInput, ChildCommand, ChildEvent } from '../../machines/protocol.ts';
@@ -19,6 +19,7 @@ import type { Kit } from './kit.ts';
 import { recordLaunch, requestFor } from './launching.ts';
 import { Listener, type Said } from './listener.ts';
 import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
+import { Post, makeMailbox } from './post.ts';
 import type { Prepared } from './prepared.ts';
 import { survivorsDir } from './survivors.ts';
 import type { Entry } from './table.ts';
@@ -58,9 +59,10 @@ export const child = (kit: Kit) =>
             writer.wrapUp(command.leftMs);
             return;
           case 'child.steer':
-            tell({ type: 'child.steer', at: kit.now(), id: command.id, state: 'undelivered', reason: 'unsupported' });
+            writer.post.steer(command.id, command.mode);
             return;
           case 'child.answer':
+            writer.post.answer(command.ask, command.command);
             return;
         }
       }),
@@ -71,6 +73,16 @@ export const child = (kit: Kit) =>
       writer.close();
     };
   });
+
+/** Agents make the files of their sessions as they like: what was said in them is nobody else's. */
+function keepPrivate(path: string): void {
+  try {
+    // Not what a link of the child's points to.
+    if (lstatSync(path).isFile()) chmodSync(path, 0o600);
+  } catch {
+    // It made none.
+  }
+}
 
 /** What is not on record is not started. */
 const unwritable = (kit: Kit, why: string): ChildEvent => ({
@@ -83,6 +95,7 @@ const unwritable = (kit: Kit, why: string): ChildEvent => ({
 const KEPT_CHARS = 64 * 1024;
 
 class Writer {
+  readonly post: Post;
   readonly #kit: Kit;
   readonly #input: AttemptInput;
   readonly #prepared: Prepared;
@@ -96,6 +109,7 @@ class Writer {
   readonly #stderr: RawLog;
   #transcript: Transcript | null = null;
   #closed = false;
+  #sessionFile: string | null = null;
   /** Files of this launch that hold the task: gone when the attempt is. */
   #files: string[] = [];
   #exit: { code: number | null; signal: string | null } = { code: null, signal: null };
@@ -113,12 +127,27 @@ class Writer {
     this.#tell = tell;
     this.#paths = paths;
     this.#entry = kit.table.open(input.step, input.n, input.token);
-    this.#request = requestFor(kit, input, prepared, paths);
+    const listens = prepared.agent.adapter.capabilities.mailbox;
+    const mailbox = makeMailbox(paths.path, listens);
+    this.#request = requestFor(kit, input, prepared, paths, mailbox);
     this.#session = prepared.agent.adapter.open(this.#request);
     this.#entry.session = this.#session;
-    this.#listener = new Listener(kit, tell, {
+    const hear = (event: ChildEvent): void => {
+      if (event.type === 'child.session') this.#sessionFile = join(kit.dir.sessions, basename(event.session));
+      tell(event);
+    };
+    this.#listener = new Listener(kit, hear, {
       transcript: () => this.#openTranscript(),
       allowEmpty: prepared.step.allowEmpty,
+    });
+    this.post = new Post(this.#session, {
+      kit,
+      input,
+      mailbox,
+      listens,
+      tell,
+      act: (reply) => this.#act(reply),
+      note: (text) => this.#listener.hear([{ t: 'note', kind: 'bad-record', text }]),
     });
     this.#stdout = createRawLog(paths.stdout, { notes: 'json', hash: prepared.texts.run !== null });
     this.#stderr = createRawLog(paths.stderr);
@@ -145,6 +174,7 @@ class Writer {
         this.#kit.table.started(this.#entry, treeOf(process, this.#input.token, this.#prepared.container));
         this.#tell({ type: 'child.started', at: this.#kit.now(), pid, startTime });
         this.#act(this.#session.start());
+        this.post.begin();
       }),
       unstarted: guard((failure) => {
         this.#kit.table.close(this.#input.step, this.#input.n, 'gone');
@@ -169,6 +199,7 @@ class Writer {
         if (this.#closed) return;
         this.#entry.pipesHeld = how !== 'closed';
         this.#act(this.#session.exited({ ...this.#exit, stderrTail: this.#stderr.tail() }));
+        this.post.close();
         this.#kit.outputs.set(this.#input.step, this.#output());
         this.#tell({ type: 'child.drained', at: this.#kit.now(), how, end: this.#listener.end() });
       }),
@@ -188,10 +219,12 @@ class Writer {
   /** No byte is kept any more; what still comes is read and dropped. */
   close(): void {
     this.#closed = true;
+    this.post.close();
     this.#stdout.close();
     this.#stderr.close();
     this.#transcript?.close();
     for (const path of this.#files) rmSync(path, { force: true });
+    if (this.#sessionFile !== null) keepPrivate(this.#sessionFile);
   }
 
   #act(reply: Reply): void {

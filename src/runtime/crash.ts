@@ -9,7 +9,7 @@ import {
   type StepStatus,
   fold,
 } from '../../machines/index.ts';
-import type { Instant, JournalBody, JournalType, RunInput, StepId } from '../../machines/protocol.ts';
+import type { Answer, Instant, JournalBody, JournalType, RunInput, StepId } from '../../machines/protocol.ts';
 import { type Journal, type StatusFile, readJournal } from '../record/index.ts';
 import { describeError } from './describe.ts';
 import { endedSteps } from './journaled.ts';
@@ -22,6 +22,7 @@ interface CrashOptions {
   file: StatusFile;
   input: RunInput;
   closeInbox: Closing['closeInbox'];
+  answer: (answer: Answer) => void;
   error: unknown;
 }
 
@@ -48,6 +49,8 @@ async function conclude(kit: Kit, options: CrashOptions): Promise<RunOutput> {
   const known = settledOutcome(records);
   if (fold(records) === null) kit.record(begun(options.input, cause.at));
   if (known === null) closeOpen(kit, records, cause);
+  endMessages(kit, records);
+  answerOpen(kit, records, options.answer);
   const outcome = known ?? outcomeAfter(records, cause);
 
   const projector = createProjector({
@@ -127,6 +130,44 @@ function closeOpen(kit: Kit, records: readonly JournalRecord[], cause: Cause): v
     }
   }
   kit.record({ type: 'run.finalizing', at: kit.now() });
+}
+
+/** Nobody will take or answer anything any more. */
+function endMessages(kit: Kit, records: readonly JournalRecord[]): void {
+  const status = fold(records);
+  if (status === null) return;
+  for (const { id, targets } of openRequests(records)) {
+    for (const step of targets) {
+      kit.record({ type: 'steer.undelivered', at: kit.now(), id, step, reason: 'run-ended' });
+    }
+  }
+  for (const { id, step, state } of status.asks) {
+    if (state === 'asked') kit.record({ type: 'ask.run-ended', at: kit.now(), id, step });
+  }
+}
+
+/** Requests, and for which of their steps it is not known what became of them. */
+function openRequests(records: readonly JournalRecord[]): { id: string; targets: Set<StepId> }[] {
+  const open = new Map<string, Set<StepId>>();
+  for (const record of records) {
+    if (record.type === 'steer.scheduled') open.set(record.id, new Set(record.targets));
+    if (record.type === 'steer.delivered' || record.type === 'steer.undelivered')
+      open.get(record.id)?.delete(record.step);
+  }
+  return [...open].map(([id, targets]) => ({ id, targets }));
+}
+
+/** Every command gets its one final verdict, also from a run that failed over it. */
+function answerOpen(kit: Kit, records: readonly JournalRecord[], answer: (answer: Answer) => void): void {
+  const open = new Map<string, string>();
+  for (const record of records) {
+    if (record.type === 'command.accepted') open.set(record.id, record.command);
+    if (record.type === 'command.answered') open.delete(record.id);
+  }
+  for (const [id, command] of open) {
+    const verdict = command === 'steer' ? 'undelivered' : 'rejected';
+    answer({ id, command, verdict, reason: 'run-ended', at: kit.now() });
+  }
 }
 
 const isOpen = ({ state }: StepStatus): boolean =>

@@ -6,6 +6,7 @@ import type { Journal, Redactor, RunDir } from '../record/index.ts';
 import type { Outputs } from './outputs.ts';
 import type { PreparedSteps } from './prepared.ts';
 import type { ProcessTable } from './table.ts';
+import type { Texts } from './texts.ts';
 
 /** What the ports of one run share. One object a run, handed down: there are no globals. */
 export interface Kit {
@@ -22,6 +23,8 @@ export interface Kit {
   readonly sweeper: Sweeper;
   readonly prepared: PreparedSteps;
   readonly outputs: Outputs;
+  /** Of messages and answers on their way. */
+  readonly texts: Texts;
   now(): Instant;
   /** Journals an event; the status follows. Never throws. */
   record(body: JournalBody): void;

@@ -2,8 +2,9 @@ import { writeFileSync } from 'node:fs';
 import type { AttemptInput } from '../../machines/protocol.ts';
 import { earlier, later } from '../../machines/policy/time.ts';
 import type { Launch, LaunchRequest } from '../agents/index.ts';
+import type { MailboxPaths } from '../mailbox/index.ts';
 import { type Container, TOKEN_ENV, tokenValue } from '../process/index.ts';
-import { type AttemptPaths, type LaunchRecord, type Written, digest, troubleOf } from '../record/index.ts';
+import { type AttemptPaths, type LaunchRecord, type Written, digest, makeDir, troubleOf } from '../record/index.ts';
 import { DEADLINE_ENV, inheritedDeadline } from './inherited.ts';
 import type { Kit } from './kit.ts';
 import type { Prepared } from './prepared.ts';
@@ -15,6 +16,7 @@ export function requestFor(
   input: AttemptInput,
   { agent, step, texts, token }: Prepared,
   paths: AttemptPaths,
+  mailbox: MailboxPaths | null,
 ): LaunchRequest {
   return {
     settings: agent.settings,
@@ -31,6 +33,8 @@ export function requestFor(
     },
     privateDir: paths.path,
     sessionDir: kit.dir.sessions,
+    resume: input.session === null ? null : { session: input.session },
+    mailbox,
   };
 }
 
@@ -88,6 +92,7 @@ export function recordLaunch(
     at: input.at,
   };
   try {
+    for (const folder of launch.folders ?? []) makeDir(folder);
     for (const { path, text } of launch.files ?? []) writeFileSync(path, text, { mode: 0o600 });
     writeFileSync(paths.launch, `${JSON.stringify(record)}\n`, { mode: 0o600 });
     return kit.journal.flush();

@@ -87,6 +87,11 @@ export class Listener {
       case 'note':
         this.#transcript().append({ at: this.#kit.now(), ...event });
         return;
+      case 'steer': {
+        const { t: _t, ...news } = event;
+        this.#tell({ type: 'child.steer', at: this.#kit.now(), ...news });
+        return;
+      }
       case 'final':
       case 'error':
         this.#said = this.#judge(event);

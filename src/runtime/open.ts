@@ -12,6 +12,7 @@ import { type Bus, type Delivery, commandEnvelope, createLocalBus } from '../bus
 import { type Inbox, openInbox } from '../inbox/index.ts';
 import type { ResolvedPlan } from '../plan/index.ts';
 import { type RunDir, openJournal } from '../record/index.ts';
+import { type Answered, Callers, answered } from './callers.ts';
 import { now } from './kit.ts';
 import { Runtime } from './run.ts';
 import type { Machines } from './wire.ts';
@@ -25,11 +26,21 @@ export interface OpenOptions {
   machines?: Machines;
 }
 
+export interface SendOptions {
+  /** `first`: resolves as soon as the run has taken the command. Default: with its final verdict. */
+  wait?: 'first' | 'final' | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 /** A run with its bus and its inbox: commands from files and from the library take the same way. */
 export interface Opened {
   runtime: Runtime;
-  /** Sends a command and resolves with its one final answer. */
-  send(command: Command): Promise<Answer>;
+  /** Sends a command and resolves with its answer. `text`: of a message or an answer. */
+  send(command: Command, text: string | null, options?: SendOptions): Promise<Answered>;
+  /** Checks the steps of an `append` command and sends it. */
+  append(command: { id: string; source: string; steps: readonly unknown[] }, options?: SendOptions): Promise<Answered>;
+  /** A command that says nothing a run could do: it is answered all the same, and that is on record. */
+  reject(command: Pick<Command, 'id' | 'type'>, reason: RejectReason, detail: string): Answered;
   events(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<JournalRecord>;
   watch(options?: { signal?: AbortSignal }): AsyncIterable<Status>;
   /** Begins to take commands. */
@@ -53,14 +64,23 @@ export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOption
     inbox.answer(one);
     callers.tell(one);
   };
+  // Answered without the run: it was malformed, waited when the inbox closed, or could not be handed over.
+  const answerHere = (one: Answer): void => {
+    bus.answer(dir.id, one);
+    callers.tell(one);
+  };
+  const deliver = async (command: Command, text: string | null, refuse: (answer: Answer) => void): Promise<void> => {
+    const isKept = text !== null && runtime.kit.texts.put(command.id, text);
+    const refused = refusalOf(command, await bus.send(commandEnvelope(dir.id, command, now())));
+    if (refused === null) return;
+    if (isKept) runtime.kit.texts.delete(command.id);
+    if (refused !== 'repeated') refuse(refused);
+  };
   const inbox: Inbox = openInbox({
     dir,
-    deliver: (command) => void deliver(bus, dir.id, command, (refused) => inbox.answer(refused)),
-    // Answered by the inbox itself: malformed, or still waiting when it was closed.
-    onRefused: (one) => {
-      bus.answer(dir.id, one);
-      callers.tell(one);
-    },
+    deliver: (command, { text }) => void deliver(command, text, (refused) => inbox.answer(refused)),
+    resolve: (steps, id) => runtime.propose(steps, id),
+    onRefused: answerHere,
   });
   const runtime = new Runtime({
     plan,
@@ -69,6 +89,10 @@ export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOption
     epoch: EPOCH,
     env,
     answer,
+    progress: (progress) => {
+      inbox.progress(progress);
+      callers.tellFirst(progress);
+    },
     closeInbox: (state) => closeInbox(inbox, state),
     journal,
     append: (body) => append(bus, dir.id, journal.seq, body),
@@ -77,8 +101,24 @@ export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOption
     ...(machines === undefined ? {} : { machines }),
   });
   const attachment = bus.attach(dir.id, { journal, currentStatus: () => runtime.status() });
-  void runtime.done.then(() => attachment.end());
+  void runtime.done.then(() => {
+    attachment.end();
+    callers.endAll((id) => ({ id, command: 'unknown', verdict: 'rejected', reason: 'run-ended', at: now() }));
+  });
 
+  const send: Opened['send'] = (command, text, { wait, signal } = {}) => {
+    const told = callers.wait(command.id, { first: wait === 'first', signal });
+    void deliver(command, text, (refused) => {
+      runtime.takeBack(refused);
+      callers.tell(refused);
+    });
+    return told;
+  };
+  const reject: Opened['reject'] = (command, reason, detail) => {
+    const refused = { ...rejected(command, reason), detail };
+    bus.answer(dir.id, refused);
+    return answered(refused);
+  };
   return {
     runtime,
     events: (options = {}) => bus.events(dir.id, options),
@@ -86,46 +126,26 @@ export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOption
     listen() {
       bus.consume(dir.id, ({ body }) => {
         if (!runtime.command(body)) answer(rejected(body, 'already-ended'));
+        else callers.tellFirst({ id: body.id, command: body.type, verdict: 'accepted', at: now() });
       });
     },
-    send(command) {
-      const answered = callers.wait(command.id);
-      void deliver(bus, dir.id, command, (refused) => callers.tell(refused));
-      return answered;
+    send,
+    append: async ({ id, source, steps }, options) => {
+      const proposed = runtime.propose(steps, id);
+      if (proposed.type === 'invalid') return reject({ id, type: 'append' }, 'invalid', proposed.detail);
+      return send({ type: 'append', id, source, steps: proposed.steps }, null, options);
     },
+    reject,
   };
 }
 
-/** Those in this process who wait for the answer to a command. */
-class Callers {
-  readonly #waiting = new Map<string, ((answer: Answer) => void)[]>();
-
-  wait(id: string): Promise<Answer> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(id) ?? [];
-      waiting.push(resolve);
-      this.#waiting.set(id, waiting);
-    });
-  }
-
-  tell(answer: Answer): void {
-    for (const resolve of this.#waiting.get(answer.id) ?? []) resolve(answer);
-    this.#waiting.delete(answer.id);
-  }
-}
-
-async function deliver(bus: Bus, run: string, command: Command, refuse: (answer: Answer) => void): Promise<void> {
-  const delivery = await bus.send(commandEnvelope(run, command, now()));
-  const refused = refusalOf(command, delivery);
-  if (refused !== null) refuse(refused);
-}
-
-/** Null: the command is on its way, or was already and has its own answer. */
-function refusalOf(command: Command, delivery: Delivery): Answer | null {
+/** Null: the command is on its way; `repeated`: it was before, and has its own answer. */
+function refusalOf(command: Command, delivery: Delivery): Answer | 'repeated' | null {
   switch (delivery.type) {
     case 'accepted':
-    case 'duplicate':
       return null;
+    case 'duplicate':
+      return 'repeated';
     case 'conflict':
       return { ...rejected(command, 'id-reused'), verdict: 'conflict' };
     case 'refused':
@@ -133,7 +153,7 @@ function refusalOf(command: Command, delivery: Delivery): Answer | null {
   }
 }
 
-const rejected = ({ id, type: command }: Command, reason: RejectReason): Answer => ({
+const rejected = ({ id, type: command }: Pick<Command, 'id' | 'type'>, reason: RejectReason): Answer => ({
   id,
   command,
   verdict: 'rejected',

@@ -8,6 +8,7 @@ import type {
   Command,
   JournalBody,
   Owner,
+  Progress,
   RunEvent,
   RunInput,
   StepPlan,
@@ -25,17 +26,20 @@ import {
   createStatusFile,
   openJournal,
 } from '../record/index.ts';
+import { Appending, type Proposed } from './appending.ts';
 import { patient, watchClocks } from './clock.ts';
 import { concludeCrash } from './crash.ts';
 import type { EndedStep, Ending } from './ending.ts';
 import { describeError } from './describe.ts';
 import { limitUnder } from './inherited.ts';
+import { defaultProof } from './source.ts';
 import { keepProof } from './keep.ts';
 import { type Kit, now } from './kit.ts';
 import type { Closing } from './lines.ts';
 import { Outputs } from './outputs.ts';
 import { type Projector, createProjector } from './projector.ts';
 import { ProcessTable } from './table.ts';
+import { Texts } from './texts.ts';
 import { type Machines, realMachines, wire } from './wire.ts';
 
 export interface RuntimeOptions {
@@ -46,6 +50,8 @@ export interface RuntimeOptions {
   env: Readonly<Record<string, string>>;
   /** Where the answers to commands go. */
   answer(answer: Answer): void;
+  /** And what is known of them before. Default: nowhere. */
+  progress?: (progress: Progress) => void;
   closeInbox: Closing['closeInbox'];
   /** Default: the file in the run directory. */
   journal?: Journal;
@@ -81,6 +87,8 @@ export class Runtime {
   readonly #file: StatusFile;
   readonly #actor: RunActor;
   readonly #input: RunInput;
+  readonly #appending: Appending;
+  #redact: Redactor = (text) => text;
   #resolve: (output: RunOutput) => void = () => {};
   #crashed: Promise<void> | null = null;
 
@@ -91,6 +99,12 @@ export class Runtime {
     });
     this.journal = options.journal ?? openJournal(options.dir.journal, { epoch: options.epoch, firstSeq: 1 });
     this.#file = options.statusFile ?? createStatusFile(options.dir.status);
+    this.#appending = new Appending({
+      dir: options.dir,
+      plan: options.plan,
+      resolving: { agents: createRegistry({}, { env: options.env }).names(), proof: defaultProof() },
+      stepPlanOf,
+    });
     this.kit = this.#makeKit();
     this.#input = withoutSecrets(inputOf(options), this.kit.redact);
     this.projector = createProjector({
@@ -105,8 +119,11 @@ export class Runtime {
       closeInbox: options.closeInbox,
       ending: (outcome) => this.#ending(outcome),
     };
-    const answer = (one: Answer): void => options.answer(one);
-    const machine = wire(this.kit, closing, answer, options.machines ?? realMachines);
+    const answering = {
+      answer: (one: Answer): void => this.#answer(one),
+      progress: (one: Progress): void => options.progress?.(one),
+    };
+    const machine = wire(this.kit, closing, answering, options.machines ?? realMachines);
     this.#actor = createActor(machine, {
       input: this.#input,
       clock: patient,
@@ -149,6 +166,27 @@ export class Runtime {
     return true;
   }
 
+  /** Checks the raw steps of an `append` command, which has to be sent then: its verdict says what becomes of them. */
+  propose(steps: readonly unknown[], command: string): Proposed {
+    const proposed = this.#appending.propose(steps, command);
+    if (proposed.type === 'ok') this.#learnSecrets();
+    return proposed;
+  }
+
+  /** A command that never reached the run. */
+  takeBack(answer: Answer): void {
+    if (answer.verdict !== 'conflict') this.#appending.answered(answer);
+  }
+
+  #answer(answer: Answer): void {
+    if (answer.verdict !== 'conflict') {
+      this.#appending.answered(answer);
+      // An answer to an ask goes its way to the child in this turn of the loop.
+      queueMicrotask(() => this.kit.texts.delete(answer.id));
+    }
+    this.#options.answer(answer);
+  }
+
   /** The reason is somebody's text and goes on record: without secrets, and not at any length. */
   #fitForRecord(command: Command): Command {
     if (!('reason' in command) || command.reason === undefined) return command;
@@ -170,20 +208,6 @@ export class Runtime {
   /** An error outside the machines: they end the run in good order if they still can. */
   fault(error: unknown): void {
     this.end({ type: 'runner-crashed', at: now(), message: this.kit.redact(describeError(error)) });
-  }
-
-  /**
-   * Moves the deadline of the run, or the limit of a step that runs; `limitMs` counts from now, 0 is over at once.
-   * False: there is nothing to move any more, or no such step runs.
-   */
-  extend(limitMs: number, step?: string): boolean {
-    const { context, status } = this.#actor.getSnapshot();
-    const active = this.#crashed === null && status === 'active' && context.outcome === null;
-    if (!active || (step !== undefined && !context.live.includes(step))) return false;
-    const at = now();
-    const deadlineAt = new Date(Date.parse(at) + limitMs).toISOString();
-    this.#send({ type: 'run.extend', at, deadlineAt, limitMs, ...(step === undefined ? {} : { step }) });
-    return true;
   }
 
   #send(event: RunEvent): void {
@@ -210,7 +234,8 @@ export class Runtime {
     this.#actor.stop();
     const { closeInbox } = this.#options;
     const kit = { ...this.kit, record: (body: JournalBody) => this.#record(body) };
-    const crash = { file: this.#file, input: this.#input, closeInbox, error };
+    const answer = (one: Answer): void => this.#answer(one);
+    const crash = { file: this.#file, input: this.#input, closeInbox, answer, error };
     const output = await concludeCrash(kit, crash);
     this.journal.close();
     this.#resolve(output);
@@ -232,6 +257,7 @@ export class Runtime {
   #makeKit(): Kit {
     const { plan, dir, env } = this.#options;
     const steps = new Map<string, ResolvedStep>(plan.steps.map((step) => [step.id, step]));
+    this.#learnSecrets();
     const sweeper = createSweeper({ now: () => performance.now() });
     const table = new ProcessTable(sweeper);
     const { journal } = this;
@@ -245,7 +271,7 @@ export class Runtime {
       runId: dir.id,
       plan,
       step: (id) => {
-        const step = steps.get(id);
+        const step = steps.get(id) ?? this.#appending.find(id);
         if (step === undefined) throw new Error(`the plan has no step ${id}`);
         return step;
       },
@@ -253,11 +279,12 @@ export class Runtime {
       journal,
       registry: createRegistry(plan.agents, { env }),
       env,
-      redact: createRedactor(env, ...plan.steps.map((step) => step.env)),
+      redact: (text) => this.#redact(text),
       table,
       sweeper,
       prepared: new Map(),
       outputs: new Outputs(),
+      texts: new Texts(),
       now,
       record: unlessCrashed((body) => this.#record(body)),
       keepProof: unlessCrashed((kept) => keepProof(this.kit, kept)),
@@ -272,6 +299,12 @@ export class Runtime {
           }
         },
     };
+  }
+
+  /** Values that steps set are as secret as those of the environment. */
+  #learnSecrets(): void {
+    const { env } = this.#options;
+    this.#redact = createRedactor(env, ...this.#appending.steps.map((step) => step.env));
   }
 
   #record(body: JournalBody): void {
@@ -328,8 +361,9 @@ export function stepPlanOf({
   retry,
   leftovers,
   proof,
+  asks,
 }: ResolvedStep): StepPlan {
-  return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers, proof };
+  return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers, proof, asks };
 }
 
 /** Name and labels are somebody's texts, too. */

@@ -1,3 +1,4 @@
+import type { ProofLevel } from '../../machines/protocol.ts';
 import { CoxswainError } from '../errors.ts';
 import { createRegistry } from '../agents/index.ts';
 import { hostPlatform } from '../process/index.ts';
@@ -45,11 +46,15 @@ export async function resolveSource(source: PlanSource, options: SourceOptions =
   const loaded = await load(source, {
     agents: createRegistry({}, { env: options.env ?? process.env }).names(),
     cwd: options.cwd ?? process.cwd(),
-    // Where there is no /proc nobody can search; a plan that asks for it says so itself.
-    proof: hostPlatform().list === 'proc' ? 'searched' : 'group',
+    proof: defaultProof(),
   });
   if (loaded.type === 'invalid') throw new PlanInvalidError(loaded.errors, loaded.more);
   return loaded.plan;
+}
+
+/** Where there is no /proc nobody can search; a plan that asks for it says so itself. */
+export function defaultProof(): ProofLevel {
+  return hostPlatform().list === 'proc' ? 'searched' : 'group';
 }
 
 async function load(source: PlanSource, options: ResolveOptions): Promise<Loaded> {

@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
-import type { JournalRecord, RunOutput, Status, Verdicts } from '../../machines/protocol.ts';
+import type { JournalRecord, RunOutput, Status } from '../../machines/protocol.ts';
 import { CoxswainError } from '../errors.ts';
-import { type ResolvedPlan, parseDuration } from '../plan/index.ts';
+import type { ResolvedPlan } from '../plan/index.ts';
 import {
   type RunDir,
   type RunResult,
@@ -12,6 +12,7 @@ import {
   resolveRoot,
   secureRoot,
 } from '../record/index.ts';
+import { type RunCommands, commandsOf } from './commands.ts';
 import { openRun } from './open.ts';
 import { ownerOfThisProcess } from './run.ts';
 import { type PlanSource, type SourceOptions, resolveSource } from './source.ts';
@@ -25,24 +26,12 @@ export interface StartOptions extends SourceOptions {
   signal?: AbortSignal;
 }
 
-/** The answer to a command. */
-export interface Answered {
-  id: string;
-  verdict: Verdicts;
-  /** Why it was not applied; a stable word. */
-  reason?: string;
-  at: string;
-}
-
-export type Extended =
-  { type: 'extended' } | { type: 'rejected'; reason: 'bad-deadline' | 'not-running'; message: string };
-
 /**
  * A run in this process. It ends by itself when its plan is done; `close()` (or `await using`) stops it if it has
  * not. Guaranteed: when `ended()` has resolved, every process tree it started was looked for, and the record says what
  * was found. Not guaranteed: anything about the processes if this process is killed by SIGKILL.
  */
-export interface Run extends AsyncDisposable {
+export interface Run extends RunCommands, AsyncDisposable {
   readonly id: string;
   /** Its run directory: status.json, events.jsonl, result.json, report.md, attempts/. */
   readonly directory: string;
@@ -52,13 +41,6 @@ export interface Run extends AsyncDisposable {
   events(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<JournalRecord>;
   /** The status now, then the newest each time it changed and you come back for more. Ends with the run. */
   watch(options?: { signal?: AbortSignal }): AsyncIterable<Status>;
-  /** Asks for an orderly stop. Answered when it has been acted on; `ended()` says when everything is gone. */
-  stop(options?: { source?: string; reason?: string }): Promise<Answered>;
-  /**
-   * Moves a live deadline: of the run, or the limit of a step that runs. A duration (`10m`, or milliseconds) counts
-   * from now; an ISO instant is taken as it is; `now`, or what is over already, ends it at once.
-   */
-  extend(deadline: string | number, options?: { step?: string }): Extended;
   /** SIGKILL to every process known, at once, without asking. The run then ends in good order. */
   kill(): void;
   /** Resolves when the end is on record, or could not be recorded (`recorded: false`). Never rejects. */
@@ -135,8 +117,8 @@ export async function begin(
 
 function runOf(opened: ReturnType<typeof openRun>, dir: RunDir, signal: AbortSignal | undefined): Run {
   const { runtime } = opened;
-  const stop: Run['stop'] = ({ source = 'library', reason } = {}) =>
-    opened.send({ id: ulid(), type: 'stop', source, ...(reason === undefined ? {} : { reason }) });
+  const send = commandsOf(opened);
+  const { stop } = send;
   const onAbort = (): void => void stop({ source: 'abort-signal' });
   if (signal?.aborted === true) onAbort();
   else signal?.addEventListener('abort', onAbort, { once: true });
@@ -151,15 +133,7 @@ function runOf(opened: ReturnType<typeof openRun>, dir: RunDir, signal: AbortSig
     status: () => runtime.status(),
     events: (wanted) => opened.events(wanted),
     watch: (wanted) => opened.watch(wanted),
-    stop,
-    extend(deadline, { step } = {}) {
-      const limitMs = limitFrom(deadline);
-      if (limitMs === null)
-        return { type: 'rejected', reason: 'bad-deadline', message: `'${deadline}' is no duration and no instant` };
-      if (runtime.extend(limitMs, step)) return { type: 'extended' };
-      const what = step === undefined ? 'the run is ending' : `step ${step} does not run`;
-      return { type: 'rejected', reason: 'not-running', message: `${what}: there is no deadline to move` };
-    },
+    ...send,
     kill: () => runtime.killNow(),
     ended: () => ended,
     async result() {
@@ -180,14 +154,4 @@ export function definedOnly(env: Readonly<Record<string, string | undefined>>): 
   const defined: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) if (value !== undefined) defined[name] = value;
   return defined;
-}
-
-/** Milliseconds from now; null when it says no time. */
-function limitFrom(deadline: string | number): number | null {
-  if (typeof deadline === 'number') return Number.isFinite(deadline) ? Math.max(0, deadline) : null;
-  if (deadline === 'now') return 0;
-  const duration = parseDuration(deadline);
-  if (duration.type === 'ok') return duration.ms;
-  const instant = Date.parse(deadline);
-  return Number.isNaN(instant) ? null : Math.max(0, instant - Date.now());
 }

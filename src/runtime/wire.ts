@@ -2,14 +2,16 @@ import {
   type JournalBody,
   type Proof,
   activityMachine,
+  askMachine,
   attemptMachine,
   fill,
   finalizeMachine,
   runMachine,
+  steeringMachine,
   stepMachine,
   terminationMachine,
 } from '../../machines/index.ts';
-import type { Answer } from '../../machines/protocol.ts';
+import type { Answer, Progress } from '../../machines/protocol.ts';
 import { child } from './child.ts';
 import { deadline } from './deadline.ts';
 import type { Kit } from './kit.ts';
@@ -25,11 +27,19 @@ export const realMachines = {
   activity: activityMachine,
   termination: terminationMachine,
   finalize: finalizeMachine,
+  steering: steeringMachine,
+  ask: askMachine,
 };
 export type Machines = typeof realMachines;
 
+/** Where what is said about commands goes. */
+export interface Answering {
+  answer(answer: Answer): void;
+  progress(progress: Progress): void;
+}
+
 /** Fills every port of every machine. The only place that wires machines to effects. */
-export function wire(kit: Kit, closing: Closing, answer: (answer: Answer) => void, machines: Machines = realMachines) {
+export function wire(kit: Kit, closing: Closing, answering: Answering, machines: Machines = realMachines) {
   const record = (_: unknown, body: JournalBody): void => kit.record(body);
   const keep = (_: unknown, kept: { step: string; n: number; proof: Proof }): void => kit.keepProof(kept);
 
@@ -43,8 +53,18 @@ export function wire(kit: Kit, closing: Closing, answer: (answer: Answer) => voi
     actions: { record },
   });
   const run = machines.run.provide({
-    actors: { step: fill(step), deadline: fill(deadline), finalize: fill(wireFinalize(kit, closing, machines)) },
-    actions: { record, answer: (_: unknown, params: Answer): void => answer(params) },
+    actors: {
+      step: fill(step),
+      steering: fill(machines.steering.provide({ actions: { record } })),
+      ask: fill(machines.ask.provide({ actions: { record } })),
+      deadline: fill(deadline),
+      finalize: fill(wireFinalize(kit, closing, machines)),
+    },
+    actions: {
+      record,
+      answer: (_: unknown, params: Answer): void => answering.answer(params),
+      progress: (_: unknown, params: Progress): void => answering.progress(params),
+    },
   });
   return run;
 }

@@ -85,6 +85,8 @@ describe('launch', () => {
       env: { A: '1' },
       privateDir: '/',
       sessionDir: '/',
+      resume: null,
+      mailbox: null,
     };
     return adapter.launch({ ...base, ...request });
   };
@@ -166,21 +168,79 @@ test('pi: the task is in stdin, never in argv', () => {
     model: 'fake/m:high',
     cwd: '/w',
     env: { A: '1' },
-    privateDir: '/',
-    sessionDir: '/',
+    privateDir: '/r/attempts/fix/2',
+    sessionDir: '/r/sessions',
+    resume: null,
+    mailbox: null,
   };
   expect(adapter.launch({ settings, ...request })).toEqual({
-    argv: ['node', 'cli.js', '--mode', 'json', '-p', '--no-session', '--model', 'fake/m:high', '--no-extensions'],
+    argv: [
+      'node',
+      'cli.js',
+      '--mode',
+      'json',
+      '-p',
+      '--session',
+      '/r/sessions/fix.2.jsonl',
+      '--model',
+      'fake/m:high',
+      '--no-extensions',
+    ],
     shell: false,
     env: { A: '1', PI_OFFLINE: '1', PI_TELEMETRY: '0' },
     cwd: '/w',
+    folders: ['/r/sessions'],
     stdin: { type: 'text', text: TASK },
     exit: 'own',
   });
   const { mode: _, ...twoWay } = settings;
   expect(adapter.launch({ settings: twoWay, ...request })).toMatchObject({
-    argv: ['node', 'cli.js', '--mode', 'rpc', '--no-session', '--model', 'fake/m:high', '--no-extensions'],
+    argv: [
+      'node',
+      'cli.js',
+      '--mode',
+      'rpc',
+      '--session',
+      '/r/sessions/fix.2.jsonl',
+      '--model',
+      'fake/m:high',
+      '--no-extensions',
+    ],
     stdin: { type: 'protocol' },
     exit: 'asked',
   });
+});
+
+test('pi: a mailbox brings the extension, and what it is for by the mode; a session is gone on with', () => {
+  const lookup = createRegistry({}, { env: {} }).get('pi', 'task');
+  if (lookup.type !== 'agent') throw new Error(lookup.message);
+  const { adapter, settings } = lookup.agent;
+  const request: LaunchRequest = {
+    settings,
+    task: TASK,
+    run: null,
+    model: null,
+    cwd: '/w',
+    env: { COXSWAIN_STEER_DIR: '/outer', COXSWAIN_ASK_DIR: '/outer' },
+    privateDir: '/r/attempts/fix/2',
+    sessionDir: '/r/sessions',
+    // Whatever a record says, it is a file of the folder.
+    resume: { session: '../../fix.1.jsonl' },
+    mailbox: { steer: '/r/attempts/fix/2/steer', ask: '/r/attempts/fix/2/ask' },
+  };
+  const rpc = adapter.launch(request);
+  expect(rpc.argv.slice(3)).toEqual([
+    '--session',
+    '/r/sessions/fix.1.jsonl',
+    '-e',
+    expect.stringMatching(/extension\.ts$/),
+  ]);
+  expect(rpc.env).toEqual({ COXSWAIN_ASK_DIR: '/r/attempts/fix/2/ask', PI_OFFLINE: '1', PI_TELEMETRY: '0' });
+  const json = adapter.launch({ ...request, settings: { ...settings, mode: 'json' } });
+  expect(json.env).toMatchObject({
+    COXSWAIN_STEER_DIR: '/r/attempts/fix/2/steer',
+    COXSWAIN_ASK_DIR: '/r/attempts/fix/2/ask',
+  });
+  expect(json.stdin).toEqual({ type: 'text', text: expect.stringMatching(/go on where you left off.*Do the task/s) });
+  expect(adapter.launch({ ...request, mailbox: null }).env).toEqual({ PI_OFFLINE: '1', PI_TELEMETRY: '0' });
 });

@@ -26,8 +26,10 @@ export function open(name: 'pi' | 'command', change: Partial<LaunchRequest> & { 
     model: null,
     cwd: '/',
     env: {},
-    privateDir: '/',
-    sessionDir: '/',
+    privateDir: '/run/attempts/ask/1',
+    sessionDir: '/run/sessions',
+    resume: null,
+    mailbox: null,
     ...request,
   });
 }

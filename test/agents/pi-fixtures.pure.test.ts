@@ -70,7 +70,7 @@ test('pi 1 says when it has settled, so nothing is taken back', () => {
 
 test('tools, their outcome, the session and the model are told', () => {
   const events = play(open('pi', { mode: 'json' }), readFileSync(new URL('tool-exit-3.jsonl', folder('pi-0.73.1'))));
-  expect(events.find((event) => event.t === 'session')?.session).toMatch(/^[0-9a-f-]{36}$/);
+  expect(events.find((event) => event.t === 'session')?.session).toBe('ask.1.jsonl');
   expect(events.find((event) => event.t === 'model')).toEqual({ t: 'model', model: 'fake/fake-toolfail' });
   expect(events.find((event) => event.t === 'toolStart')).toMatchObject({
     name: 'bash',

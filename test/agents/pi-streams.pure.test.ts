@@ -189,7 +189,7 @@ describe('framing', () => {
       message: { role: 'assistant', content: [{ type: 'text', text: text.slice(0, n * 100) }] },
     }));
     const events = json(lines(runStart, ...updates, assistant(text), runEnd));
-    expect(events.map((event) => event.t)).toEqual(['model', 'message', 'usage', 'final']);
+    expect(events.map((event) => event.t)).toEqual(['session', 'model', 'message', 'usage', 'final']);
   });
 
   test('a line over 16 MiB leaves a note; after an ending message it counts as the end record it must be', () => {

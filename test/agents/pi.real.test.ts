@@ -1,166 +1,259 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { EventEmitter, once } from 'node:events';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AgentEvent, type LaunchRequest, type Reply, createRegistry } from '../../src/agents/index.ts';
+import { type AgentEvent, createRegistry } from '../../src/agents/index.ts';
+import { type Ack, type Mailbox, createMailbox, mailboxPaths, openMailbox } from '../../src/mailbox/index.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { type Gate, type PiChild, type PiChildOptions, makeGate, startPiChild } from '../support/pi-child.ts';
 import { PI_CLI, type PiHome, makePiHome } from '../support/pi-home.ts';
 import { endOf } from './drive.ts';
 
+const bash = (command: string): { name: string; arguments: { command: string } } => ({
+  name: 'bash',
+  arguments: { command },
+});
+
+/** A tool at work: it ends when the test lets it. */
+const waiting = { text: 'Working.', tools: [bash('cat tool-gate; echo from-the-tool')] };
 const SCENARIOS = {
-  reply: [{ text: 'Hello, you said: {{lastUser}}' }],
-  tool: [
-    { text: 'Running.', tools: [{ name: 'bash', arguments: { command: 'echo from-the-tool' } }] },
-    { text: 'The tool said {{lastToolResult}}' },
+  flaky: [
+    { error: { status: 503, message: 'Later (scripted)' } },
+    { text: 'Running.', tools: [bash('echo from-the-tool')] },
+    { text: '{{lastUser}} {{lastToolResult}}' },
   ],
   bad: [{ error: { status: 400, message: 'Bad request (scripted)', type: 'invalid_request_error' } }],
-  flaky: [{ error: { status: 503, message: 'Later (scripted)' } }, { text: 'Recovered.' }],
-  wrapped: [
-    { text: 'Working.', tools: [{ name: 'bash', arguments: { command: 'echo from-the-tool' } }] },
-    { text: 'I was told: {{lastUser}}' },
+  steered: [
+    waiting,
+    { text: 'Seen.', gate: 'asked again' },
+    { text: 'Asking.', tools: [{ name: 'contact_supervisor', arguments: { question: 'Which colour?' } }] },
+    { text: 'It is {{lastToolResult}}' },
+    { text: 'Followed.' },
+    { text: 'Last: {{lastUser}}' },
   ],
-  long: [{ text: 'Waiting.', tools: [{ name: 'bash', arguments: { command: 'exec sleep 600' } }] }],
+  long: [{ text: 'Waiting.', tools: [bash('exec sleep 600')] }, { text: 'I go on.' }],
+  oneway: [waiting, { text: 'Seen.', gate: 'asked one-way' }, { text: 'Last: {{lastUser}}' }],
 };
 
 let server: ModelServer;
 let home: PiHome;
-const started: ChildProcess[] = [];
+let toolGate: Gate;
+const started: PiChild[] = [];
 
 beforeAll(async () => {
   // Without it there is nothing to test, and a skipped test would look like a good one.
   if (!existsSync(PI_CLI)) throw new Error('pi is not installed: npm run install:real-agents');
   server = await startModelServer(SCENARIOS);
   home = await makePiHome({ url: server.url, models: Object.keys(SCENARIOS), retries: 2 });
+  toolGate = makeGate(join(home.work, 'tool-gate'));
 });
 afterAll(async () => {
-  for (const child of started) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+  for (const child of started) child.kill();
   await server.close();
   await home.remove();
 });
 
-interface RealRun {
-  events: AgentEvent[];
-  code: number | null;
-  signal: string | null;
-}
-
-/** Runs pi by its adapter: replies are written, stdin is closed after the end, `during` may say more. */
-async function run(
+async function pi(
   model: string,
-  mode: string,
+  mode: 'rpc' | 'json',
   task: string,
-  during?: (event: AgentEvent) => 'abort' | 'wrap-up' | null,
-  name = `fake/${model}`,
-): Promise<RealRun> {
-  const definition = { name: 'pi', adapter: 'pi', mode };
-  const registry = createRegistry({ pi: definition }, { env: { COXSWAIN_AGENT_PI: PI_CLI } });
-  const found = await registry.resolve('pi', 'task');
-  if (found.type !== 'agent') throw new Error(found.message);
-  const { adapter, settings } = found.agent;
-  const request: LaunchRequest = {
-    settings,
-    task,
-    run: null,
-    model: name,
-    cwd: home.work,
-    env: home.env,
-    privateDir: home.dir,
-    sessionDir: home.dir,
-  };
-  const launch = adapter.launch(request);
-  const [program = '', ...args] = launch.argv;
-  const child = spawn(program, args, { cwd: launch.cwd, env: launch.env, stdio: ['pipe', 'pipe', 'pipe'] });
+  more: Partial<PiChildOptions> = {},
+): Promise<PiChild> {
+  const child = await startPiChild({ home, mode, task, model: `fake/${model}`, ...more });
   started.push(child);
-  const session = adapter.open(request);
-  const events: AgentEvent[] = [];
-  const take = (reply: Reply): void => {
-    events.push(...reply.events);
-    for (const line of reply.send) child.stdin.write(line);
-    if (reply.closeStdin) child.stdin.end();
-    for (const event of reply.events) {
-      if (event.t === 'final' || event.t === 'error') take(session.finish());
-      const asked = during?.(event) ?? null;
-      if (asked !== null) take(asked === 'abort' ? session.abort() : session.wrapUp(60_000));
-    }
-  };
-  let stderrTail = '';
-  child.stderr.on('data', (bytes: Buffer) => (stderrTail += bytes.toString()));
-  child.stdout.on('data', (bytes: Buffer) => take(session.push(bytes)));
-  if (launch.stdin.type === 'text') child.stdin.end(launch.stdin.text);
-  else take(session.start());
-  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
-  take(session.exited({ code, signal, stderrTail }));
-  return { events, code, signal };
+  return child;
 }
 
-test('rpc: a reply, with usage and cost, and an exit when stdin is closed', async () => {
-  const { events, code } = await run('reply', 'rpc', '-starts like an option\n"and" has two lines');
-  expect(endOf(events)).toMatchObject({
-    t: 'final',
-    text: 'Hello, you said: -starts like an option\n"and" has two lines',
+const isTool = (event: AgentEvent): boolean => event.t === 'toolStart';
+const requestsOf = (scenario: string) => server.requests.filter((request) => request.scenario === scenario);
+
+/** What was told of one message, in order. */
+const fateOf = (events: readonly AgentEvent[], id: string): string[] =>
+  events.flatMap((event) =>
+    event.t === 'steer' && event.id === id ? [event.state === 'undelivered' ? event.reason : event.state] : [],
+  );
+const isFate = (id: string, state: string) => (event: AgentEvent) =>
+  event.t === 'steer' && event.id === id && event.state === state;
+
+interface Box {
+  mailbox: Mailbox;
+  paths: ReturnType<typeof mailboxPaths>;
+  problems: string[];
+  /** What was acknowledged of one message, in order. */
+  states(id: string): string[];
+  /** Resolves when that is acknowledged. */
+  acked(id: string, state: Ack['state']): Promise<void>;
+}
+
+/** As the runtime makes it; every question is answered. */
+function makeBox(name: string): Box {
+  const paths = mailboxPaths(join(home.dir, name));
+  expect(createMailbox(paths)).toEqual({ type: 'ok' });
+  const acks: Ack[] = [];
+  const problems: string[] = [];
+  const news = new EventEmitter();
+  const states = (id: string): string[] => acks.filter((ack) => ack.id === id).map(({ state }) => state);
+  const mailbox = openMailbox(paths, {
+    listens: 'expected',
+    onAck: (ack) => {
+      acks.push(ack);
+      news.emit('ack');
+    },
+    onAsk: ({ id, text }) => mailbox.answer(id, { text: `blue (${text})` }),
+    onAskGone: (id) => problems.push(`${id} is gone`),
+    onCapability: () => {},
+    onProblem: ({ message }) => problems.push(message),
   });
-  expect(code).toBe(0);
+  return {
+    mailbox,
+    paths,
+    problems,
+    states,
+    async acked(id, state) {
+      while (!states(id).includes(state)) await once(news, 'ack');
+    },
+  };
+}
+
+test('rpc: a retry of pi is waited for, a tool is called, and pi exits when stdin is closed', async () => {
+  const task = '-starts like an option\n"and" has two lines';
+  const child = await pi('flaky', 'rpc', task);
+  expect(await child.ended).toEqual({ code: 0, signal: null });
+  const { events } = child;
+  expect(endOf(events)).toMatchObject({ t: 'final', text: `${task} from-the-tool` });
+  expect(events.filter((event) => event.t === 'retry')).toHaveLength(1);
   expect(events.some((event) => event.t === 'resumed')).toBe(false);
-  expect(events.findLast((event) => event.t === 'usage')?.usage).toMatchObject({
-    input: 100,
-    output: 10,
-    turns: 1,
-    tools: 0,
-  });
-  expect(events.findLast((event) => event.t === 'usage')?.usage.costUsd).toBeCloseTo(0.00012, 9);
-  expect(events.find((event) => event.t === 'model')).toEqual({ t: 'model', model: 'fake/reply' });
-});
-
-test('rpc: a tool call', async () => {
-  const { events } = await run('tool', 'rpc', 'use the tool');
-  expect(endOf(events)).toMatchObject({ t: 'final', text: 'The tool said from-the-tool' });
-  expect(events.find((event) => event.t === 'toolStart')).toMatchObject({
-    name: 'bash',
-    input: { command: 'echo from-the-tool' },
-  });
+  expect(events.find(isTool)).toMatchObject({ name: 'bash', input: { command: 'echo from-the-tool' } });
   expect(events.find((event) => event.t === 'toolEnd')).toMatchObject({ ok: true, output: 'from-the-tool\n' });
+  // The failed answer counts as a turn, and used nothing.
+  const used = events.findLast((event) => event.t === 'usage')?.usage;
+  expect(used).toMatchObject({ input: 200, output: 20, turns: 3, tools: 1 });
+  expect(used?.costUsd).toBeCloseTo(0.00024, 9);
+  expect(events.find((event) => event.t === 'model')).toEqual({ t: 'model', model: 'fake/flaky' });
 });
 
-test.each(['rpc', 'json'])('%s: a model error is a failure although pi exits with 0', async (mode) => {
-  const { events, code } = await run('bad', mode, 'fail');
-  expect(endOf(events)).toMatchObject({
+test('json: a model error is a failure although pi exits with 0', async () => {
+  const child = await pi('bad', 'json', 'fail');
+  expect((await child.ended).code).toBe(0);
+  expect(endOf(child.events)).toMatchObject({
     t: 'error',
     failure: { code: 'model-error', message: '400 Bad request (scripted)', detail: { status: 400 } },
   });
-  expect(code).toBe(0);
 });
 
-test('rpc: a retry of pi is waited for', async () => {
-  const { events } = await run('flaky', 'rpc', 'try');
-  expect(endOf(events)).toMatchObject({ t: 'final', text: 'Recovered.' });
-  expect(events.filter((event) => event.t === 'retry')).toHaveLength(1);
-  expect(events.some((event) => event.t === 'resumed')).toBe(false);
+test('rpc: messages reach the model in their order and are delivered only then; a question is answered', async () => {
+  const { mailbox, paths, problems } = makeBox('steered');
+  // Holds pi where its run has ended and it has not said so yet: what comes now it would leave in its queue.
+  const endGate = makeGate(join(home.dir, 'end-gate'));
+  const slow = join(home.dir, 'slow.js');
+  writeFileSync(
+    slow,
+    `import { readFile } from 'node:fs/promises';
+     let held = false;
+     export default (pi) => pi.on('agent_end', async () => {
+       if (!held) { held = true; await readFile(${JSON.stringify(endGate.path)}); }
+     });`,
+  );
+  const child = await pi('steered', 'rpc', 'work', { mailbox: paths, args: ['-e', slow] });
+  await child.seen(isTool);
+  for (const id of ['a', 'b']) expect(child.steer({ id, text: 'The same words.', mode: 'now' })).toBe('sent');
+  child.wrapUp(60_000);
+  expect(child.steer({ id: 'c', text: 'And then?', mode: 'next' })).toBe('sent');
+  await child.seen(isFate('c', 'queued'));
+  const tool = await toolGate.reached();
+  expect(fateOf(child.events, 'a')).toEqual(['queued']);
+  await tool.release();
+
+  await server.reached('asked again');
+  expect(requestsOf('steered')[1]).toMatchObject({ userTexts: ['work', 'The same words.'] });
+  await child.seen(isFate('a', 'taken'));
+  // The model has not said a word since.
+  expect(fateOf(child.events, 'a')).toEqual(['queued', 'taken']);
+  expect(fateOf(child.events, 'b')).toEqual(['queued']);
+  server.open('asked again');
+
+  const end = await endGate.reached();
+  expect(child.steer({ id: 'd', text: 'Too late?', mode: 'auto' })).toBe('sent');
+  await child.seen(isFate('d', 'queued'));
+  await end.release();
+  expect((await child.ended).code).toBe(0);
+  mailbox.close();
+  expect(problems).toEqual([]);
+
+  for (const id of ['a', 'b', 'c', 'd']) expect(fateOf(child.events, id)).toEqual(['queued', 'taken', 'delivered']);
+  const [, , twice, wrapped, followed, last] = requestsOf('steered');
+  expect(twice?.userTexts).toEqual(['work', 'The same words.', 'The same words.']);
+  expect(wrapped?.lastUser).toMatch(/about 60 seconds are left/);
+  expect(wrapped?.lastToolResult).toBe('blue (Which colour?)');
+  expect(followed?.lastUser).toBe('And then?');
+  expect(last?.userTexts.slice(-2)).toEqual([expect.stringContaining('One more'), 'Too late?']);
+  // One end: that the run ended with a message in the queue was none.
+  expect(endOf(child.events)).toMatchObject({ t: 'final', text: 'Last: Too late?' });
+  expect(child.events.filter(({ t }) => t === 'final' || t === 'resumed')).toHaveLength(1);
+  expect(child.steer({ id: 'e', text: 'Anybody?', mode: 'now' })).toBe('too-late');
 });
 
-test('rpc: abort ends a running tool', async () => {
-  const { events, code } = await run('long', 'rpc', 'wait', (event) => (event.t === 'toolStart' ? 'abort' : null));
-  expect(endOf(events)).toMatchObject({ t: 'error', failure: { code: 'aborted' } });
-  expect(events.find((event) => event.t === 'toolEnd')).toMatchObject({ ok: false });
-  expect(code).toBe(0);
+test('rpc: a message just before an abort is undelivered; a later pi goes on in the same session', async () => {
+  const child = await pi('long', 'rpc', 'wait for it', { name: 'long' });
+  await child.seen(isTool);
+  expect(child.steer({ id: 'a', text: 'Hurry.', mode: 'now' })).toBe('sent');
+  child.abort();
+  expect((await child.ended).code).toBe(0);
+  expect(endOf(child.events)).toMatchObject({ t: 'error', failure: { code: 'aborted' } });
+  expect(child.events.find((event) => event.t === 'toolEnd')).toMatchObject({ ok: false });
+  expect(fateOf(child.events, 'a')).toEqual(['queued', 'taken', 'aborted']);
+  expect(requestsOf('long')).toHaveLength(1);
+
+  const session = child.events.find((event) => event.t === 'session')?.session ?? '';
+  expect(session).toBe('long.1.jsonl');
+  const later = await pi('long', 'rpc', 'wait for it', { resume: { session } });
+  expect((await later.ended).code).toBe(0);
+  expect(endOf(later.events)).toMatchObject({ t: 'final', text: 'I go on.' });
+  expect(requestsOf('long')[1]?.userTexts).toEqual(['wait for it', 'Hurry.', expect.stringContaining('Go on')]);
+  // Both in one file, and only what is new is counted.
+  expect(readFileSync(join(home.dir, 'sessions', session), 'utf8')).toContain('I go on.');
+  expect(later.events.findLast((event) => event.t === 'usage')?.usage.turns).toBe(1);
+  expect(later.events.find((event) => event.t === 'session')).toEqual({ t: 'session', session });
 });
 
-test('rpc: the message to wrap up reaches the model after the tool, in the same run', async () => {
-  const { events } = await run('wrapped', 'rpc', 'work', (event) => (event.t === 'toolStart' ? 'wrap-up' : null));
-  const end = endOf(events);
-  expect(end).toMatchObject({ t: 'final', text: expect.stringMatching(/^I was told: .*about 60 seconds are left/) });
+test('json: the task comes on stdin, and messages through the extension, which tells when they are taken', async () => {
+  const box = makeBox('oneway');
+  const { mailbox, paths, problems } = box;
+  const child = await pi('oneway', 'json', '@not-a-file -p of the task', { mailbox: paths });
+  // Before it listens: the message waits, and goes along with the task.
+  expect(child.steer({ id: 'a', text: 'By the way.', mode: 'now' })).toBe('mailbox');
+  expect(mailbox.steer({ id: 'a', text: 'By the way.', mode: 'now' })).toBe('sent');
+  await box.acked('a', 'delivered');
+  expect(requestsOf('oneway')[0]?.userTexts).toEqual(['@not-a-file -p of the task', 'By the way.']);
+  const tool = await toolGate.reached();
+  expect(mailbox.steer({ id: 'b', text: 'Hurry.', mode: 'now' })).toBe('sent');
+  expect(mailbox.steer({ id: 'c', text: 'And then?', mode: 'next' })).toBe('sent');
+  await Promise.all([box.acked('b', 'queued'), box.acked('c', 'queued')]);
+  await tool.release();
+
+  await server.reached('asked one-way');
+  expect(requestsOf('oneway')[1]?.lastUser).toBe('Hurry.');
+  await box.acked('b', 'taken');
+  expect(box.states('b')).toEqual(['queued', 'taken']);
+  server.open('asked one-way');
+  expect((await child.ended).code).toBe(0);
+  mailbox.close();
+  // What follows quickly takes the place of what was not read yet.
+  for (const id of ['a', 'b', 'c']) expect(box.states(id).at(-1)).toBe('delivered');
+  expect(endOf(child.events)).toMatchObject({ t: 'final', text: 'Last: And then?' });
+  expect(problems).toEqual([]);
+  // No text is left.
+  const left = readdirSync(join(home.dir, 'oneway'), { recursive: true, withFileTypes: true });
+  expect(left.filter((entry) => entry.isFile())).toEqual([]);
 });
 
 test('a model that pi does not know is a failure to go on from, not a crash', async () => {
-  const { events, code } = await run('nobody', 'rpc', 'x', undefined, 'nowhere/nobody');
-  expect(endOf(events)).toMatchObject({ t: 'error', failure: { code: 'model-unavailable', detail: { exitCode: 1 } } });
-  expect(code).toBe(1);
-});
-
-test('json: the task comes on stdin', async () => {
-  const { events, code } = await run('reply', 'json', '@not-a-file -p of the task');
-  expect(endOf(events)).toMatchObject({ t: 'final', text: 'Hello, you said: @not-a-file -p of the task' });
-  expect(code).toBe(0);
-  expect(events.some((event) => event.t === 'session')).toBe(true);
+  const child = await pi('nobody', 'rpc', 'x', { model: 'nowhere/nobody' });
+  expect((await child.ended).code).toBe(1);
+  expect(endOf(child.events)).toMatchObject({
+    t: 'error',
+    failure: { code: 'model-unavailable', detail: { exitCode: 1 } },
+  });
 });
 
 test('the version', async () => {

@@ -11,6 +11,7 @@ import { PI_CLI, type PiHome, makePiHome } from '../support/pi-home.ts';
 import { runs } from '../support/truth.ts';
 
 /** The real pi, driven by plans against a scripted model: no key, no network. */
+const sleeping = { text: 'Waiting.', tools: [{ name: 'bash', arguments: { command: 'exec sleep 600' } }] };
 const SCENARIOS = {
   scout: [{ text: 'billing.ts and invoice.ts' }],
   echo: [{ text: 'I was asked: {{lastUser}}' }],
@@ -19,7 +20,8 @@ const SCENARIOS = {
     { text: 'The tool said {{lastToolResult}}' },
   ],
   bad: [{ error: { status: 400, message: 'Bad request (scripted)', type: 'invalid_request_error' } }],
-  long: [{ text: 'Waiting.', tools: [{ name: 'bash', arguments: { command: 'exec sleep 600' } }] }],
+  long: [sleeping],
+  long2: [sleeping],
 };
 
 let server: ModelServer;
@@ -37,9 +39,9 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-const startPi = (steps: PlanInput['steps']): Promise<Run> =>
+const startPi = (steps: PlanInput['steps'], agents: PlanInput['agents'] = {}): Promise<Run> =>
   start(
-    { plan: { version: 1, cwd: home.work, defaults: { agent: 'pi' }, steps } },
+    { plan: { version: 1, cwd: home.work, defaults: { agent: 'pi' }, agents, steps } },
     { root, env: { ...home.env, COXSWAIN_AGENT_PI: PI_CLI } },
   );
 
@@ -58,88 +60,68 @@ function expectTruth(run: Run): void {
   expect(stable(run.status())).toEqual(fold(records));
 }
 
-test('a plan of one step: the answer is the output, the usage is counted, nothing is left', async () => {
-  const run = await startPi([{ id: 'ask', task: 'List the modules.', model: 'fake/scout' }]);
-  const { outcome } = await run.ended();
-  expect(outcome.state).toBe('completed');
-  const result = await run.result();
-  expect(result.steps[0]).toMatchObject({
-    state: 'completed',
-    output: { text: 'billing.ts and invoice.ts' },
-    outputState: 'present',
-    attempts: [{ n: 1, outcome: 'completed', exit: 0, proof: { verdict: 'gone', level: 'searched', leftovers: 0 } }],
-  });
-  expect(result.usage).toMatchObject({ input: 100, output: 10, turns: 1 });
-  expect(result.usage.costUsd).toBeGreaterThan(0);
-  expectTruth(run);
-});
-
-test('a chain of two steps: the second task contains the answer of the first', async () => {
+test('a chain of two steps: the second task contains the answer of the first, the usage is counted, nothing is left', async () => {
   const run = await startPi([
     { id: 'scout', task: 'List the modules.', model: 'fake/scout' },
     { id: 'review', task: 'Review these: {{ steps.scout.output }}', model: 'fake/echo' },
   ]);
   expect((await run.ended()).outcome.state).toBe('completed');
   expect(server.requests.at(-1)?.lastUser).toBe('Review these: billing.ts and invoice.ts');
-  const result = await run.result();
-  expect(result.steps[1]?.output).toEqual({ text: 'I was asked: Review these: billing.ts and invoice.ts' });
+  const { steps, usage } = await run.result();
+  expect(steps[0]).toMatchObject({
+    state: 'completed',
+    output: { text: 'billing.ts and invoice.ts' },
+    outputState: 'present',
+    attempts: [{ n: 1, outcome: 'completed', exit: 0, proof: { verdict: 'gone', level: 'searched', leftovers: 0 } }],
+  });
+  expect(steps[1]?.output).toEqual({ text: 'I was asked: Review these: billing.ts and invoice.ts' });
+  expect(usage).toMatchObject({ input: 200, output: 20, turns: 2 });
+  expect(usage.costUsd).toBeGreaterThan(0);
   expectTruth(run);
 });
 
-test('a model error, at which pi exits 0, makes the step failed with a typed reason', async () => {
-  const run = await startPi([
-    { id: 'ask', task: 'Try this.', model: 'fake/bad' },
-    { id: 'after', task: 'Never asked.', model: 'fake/echo' },
-  ]);
+test('a model error, at which pi exits 0, fails its step with a typed reason; one-shot, the task goes by stdin', async () => {
+  const run = await startPi(
+    [
+      { id: 'ask', task: 'Try this.', model: 'fake/bad', needs: [] },
+      { id: 'after', task: 'Never asked.', model: 'fake/echo', needs: ['ask'] },
+      { id: 'once', agent: 'once', task: 'Use the tool.', model: 'fake/tool', needs: [] },
+    ],
+    { once: { adapter: 'pi', mode: 'json' } },
+  );
   const { outcome } = await run.ended();
-  expect(outcome).toMatchObject({ state: 'failed', cause: { type: 'failure', reason: 'model-error' }, partial: false });
-  const [asked, after] = (await run.result()).steps;
-  expect(asked).toMatchObject({ state: 'failed', error: { code: 'model-error' }, output: null });
+  expect(outcome).toMatchObject({ state: 'failed', cause: { type: 'failure', reason: 'model-error' }, partial: true });
+  const [asked, after, once] = (await run.result()).steps;
+  expect(asked).toMatchObject({
+    state: 'failed',
+    error: { code: 'model-error', message: '400 Bad request (scripted)', detail: { status: 400 } },
+    output: null,
+  });
   expect(asked?.attempts[0]).toMatchObject({ exit: 0, class: 'model-error' });
   expect(after).toMatchObject({ state: 'skipped', cause: { type: 'dependency', step: 'ask' }, attempts: [] });
+  expect(once).toMatchObject({ state: 'completed', output: { text: 'The tool said from-the-tool' } });
   expectTruth(run);
 });
 
-test('in the one-shot mode a tool call is made and the task goes by stdin', async () => {
-  const run = await start(
-    {
-      plan: {
-        version: 1,
-        cwd: home.work,
-        agents: { once: { adapter: 'pi', mode: 'json' } },
-        steps: [{ id: 'ask', agent: 'once', task: 'Use the tool.', model: 'fake/tool' }],
-      },
-    },
-    { root, env: { ...home.env, COXSWAIN_AGENT_PI: PI_CLI } },
-  );
-  expect((await run.ended()).outcome.state).toBe('completed');
-  expect((await run.result()).steps[0]?.output).toEqual({ text: 'The tool said from-the-tool' });
-  expectTruth(run);
-});
-
-test('stopped while a tool sleeps: pi is asked first, and its tool, a session of its own, is gone too', async () => {
-  const run = await startPi([{ id: 'ask', task: 'SENTINEL-task: sleep.', model: 'fake/long' }]);
-  for await (const status of run.watch()) if (status.steps[0]?.tool?.name === 'bash') break;
-  expect(await run.stop({ source: 'test' })).toMatchObject({ verdict: 'applied' });
-  const { outcome } = await run.ended();
-  expect(outcome).toMatchObject({ state: 'stopped', cause: { type: 'stop', source: 'test' } });
-  const [step] = (await run.result()).steps;
-  expect(step?.attempts[0]?.proof).toMatchObject({ verdict: 'gone', level: 'searched', survivors: 0 });
-  expectTruth(run);
-});
-
-test('a time limit while a tool sleeps: the step has failed for it, and the tool is gone', async () => {
-  const run = await startPi([{ id: 'ask', task: 'Sleep.', model: 'fake/long', timeout: '24h' }]);
-  for await (const status of run.watch()) if (status.steps[0]?.tool?.name === 'bash') break;
-  const tool = await sleepingTool(run.status().steps[0]?.pid ?? 0);
+test('a time limit and a stop while tools sleep: each step has its cause, and the tools, sessions of their own, are gone', async () => {
+  const run = await startPi([
+    { id: 'limited', task: 'SENTINEL-task: sleep.', model: 'fake/long', timeout: '24h', needs: [] },
+    { id: 'stopped', task: 'Sleep.', model: 'fake/long2', needs: [] },
+  ]);
+  for await (const { steps } of run.watch()) if (steps.every(({ tool }) => tool?.name === 'bash')) break;
+  const tools = await Promise.all(run.status().steps.map(({ pid = 0 }) => sleepingTool(pid)));
   // The limit is reached when the tool is known to sleep, however long pi took to get there.
-  expect(run.extend('200ms', { step: 'ask' })).toEqual({ type: 'extended' });
-  const { outcome } = await run.ended();
-  expect(outcome).toMatchObject({ state: 'failed', cause: { type: 'step-limit' } });
-  const [step] = (await run.result()).steps;
-  expect(step).toMatchObject({ state: 'failed', cause: { type: 'step-limit' } });
-  expect(step?.attempts[0]?.proof).toMatchObject({ verdict: 'gone', level: 'searched', survivors: 0 });
-  expect(runs(tool)).toBe(false);
+  expect(run.extend('200ms', { step: 'limited' })).toEqual({ type: 'extended' });
+  for await (const status of run.watch()) if (status.steps[0]?.state === 'failed') break;
+  expect(await run.stop({ source: 'test' })).toMatchObject({ verdict: 'applied' });
+  expect((await run.ended()).outcome).toMatchObject({ state: 'stopped', cause: { type: 'stop', source: 'test' } });
+  const [limited, stopped] = (await run.result()).steps;
+  expect(limited).toMatchObject({ state: 'failed', cause: { type: 'step-limit' } });
+  expect(stopped).toMatchObject({ state: 'stopped', cause: { type: 'stop', source: 'test' } });
+  for (const step of [limited, stopped]) {
+    expect(step?.attempts[0]?.proof).toMatchObject({ verdict: 'gone', level: 'searched', survivors: 0 });
+  }
+  expect(tools.filter(runs)).toEqual([]);
   expectTruth(run);
 });
 
@@ -175,8 +157,8 @@ const sleepingTool = (pid: number): Promise<number> =>
       .find((child) => commandOf(child).startsWith('sleep\0'));
   }, 'the tool sleeps');
 
-test('the task is in the plan and the raw streams, and nowhere else in any run directory', () => {
-  const kept = /^(?:plan\.json|attempts\/[^/]+\/\d+\/stdout\.jsonl)$/;
+test('the task is in the plan, the raw streams and the session, and nowhere else in any run directory', () => {
+  const kept = /^(?:plan\.json|attempts\/[^/]+\/\d+\/stdout\.jsonl|sessions\/[^/]+\.jsonl)$/;
   const found: string[] = [];
   for (const entry of readdirSync(join(root, 'runs'), { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;

@@ -82,6 +82,12 @@ const real = (watched: Partial<AttemptLimits>): PathModel => ({
       case 'termination.released':
       case 'xstate.done.actor.termination':
         return exit !== null;
+      // Its words about messages come back from the port; its questions lie in its mailbox while that is looked at.
+      case 'child.steer':
+        return works;
+      case 'child.asked':
+      case 'child.ask-gone':
+        return works || (alive && snapshot.matches('terminating'));
       case 'child.exited':
         return alive && !snapshot.matches('reaping');
       case 'xstate.after.drainLimit.attempt.draining':
@@ -107,6 +113,7 @@ const easilyBroken = (adapter: AgentAdapter): AgentAdapter => ({
       finish: () => session.finish(),
       abort: () => session.abort(),
       wrapUp: (leftMs) => session.wrapUp(leftMs),
+      steer: (message) => session.steer(message),
       exited: (exit) => session.exited(exit),
       push(chunk) {
         if (!Buffer.from(chunk).includes('%garbage%')) return session.push(chunk);
@@ -132,6 +139,8 @@ interface World {
   actor: AnyActorRef;
   clock: StepClock;
   deliveries: Deliveries;
+  /** Of a question that was not asked before. */
+  askId(): string;
   releasePipes(): void;
   openSearch(): void;
 }
@@ -151,6 +160,22 @@ function cause(event: EventObject, { actor, clock, deliveries, ...world }: World
     case 'child.unstarted':
     case 'termination.released':
       return null;
+    case 'steer':
+    case 'ask.settled':
+      actor.send(event);
+      return null;
+    case 'child.steer':
+      // There is no text for it: the port says so.
+      return tell(async () => actor.send({ type: 'steer', at: AT, id: 'm1', mode: 'now' }));
+    case 'child.asked':
+      return tell((agent) => agent.ask({ id: world.askId(), text: 'which one?' }));
+    case 'child.ask-gone':
+      return tell(async (agent) => {
+        const id = world.askId();
+        await agent.ask({ id, text: 'which one?' });
+        await (deliveries.take({ type: 'child.asked' }) ?? deliveries.next({ type: 'child.asked' }));
+        await agent.withdraw(id);
+      });
     case 'deadline.moved':
     case 'end':
       return whenItStands(() => actor.send(event));
@@ -259,7 +284,17 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
     await holder.holds(kit.dir.attempt('a', 1).stderr);
     return one;
   });
-  const world: World = { agent, actor, clock, deliveries, releasePipes: holder.release, openSearch: gate.resolve };
+  let asked = 0;
+  const askId = (): string => `q${(asked += 1)}`;
+  const world: World = {
+    askId,
+    agent,
+    actor,
+    clock,
+    deliveries,
+    releasePipes: holder.release,
+    openSearch: gate.resolve,
+  };
   try {
     actor.start();
     await follow(chosen, deliveries, (event) => cause(event, world));

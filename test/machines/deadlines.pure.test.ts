@@ -19,6 +19,7 @@ const STEP: StepPlan = {
   retry: { ...RETRY, attempts: 3, backoff: { firstMs: 1_000, factor: 1, mostMs: 1_000 } },
   leftovers: 'end',
   proof: 'searched',
+  asks: 'wait',
 };
 
 interface Limits {
@@ -60,11 +61,16 @@ function running({ runMs = null, step = {} }: Limits = {}) {
     wait: (ms: number) => clock.advance(ms),
     extend: (limitMs: number, ofStep?: string) =>
       run.send({
-        type: 'run.extend',
+        type: 'run.command',
         at: now(),
-        limitMs,
-        deadlineAt: later(now(), limitMs),
-        ...(ofStep === undefined ? {} : { step: ofStep }),
+        command: {
+          type: 'extend',
+          id: `extend-${now()}`,
+          source: 'test',
+          limitMs,
+          deadlineAt: later(now(), limitMs),
+          ...(ofStep === undefined ? {} : { step: ofStep }),
+        },
       }),
     jump: (byMs: number) => run.send({ type: 'clock.jumped', at: later(now(), byMs), byMs }),
     toAttempt: (event: object) => to('attempt', event),

@@ -1,14 +1,17 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import {
   activityMachine,
+  askMachine,
   attemptMachine,
   finalizeMachine,
   inboxMachine,
   runMachine,
+  steeringMachine,
   stepMachine,
   terminationMachine,
   type ActivityInput,
   type AgentEnd,
+  type AskInput,
   type AttemptInput,
   type AttemptLimits,
   type AttemptOutput,
@@ -19,6 +22,7 @@ import {
   type Proof,
   type RetryPlan,
   type RunInput,
+  type SteeringInput,
   type StepInput,
   type StepOutput,
   type StepPlan,
@@ -26,7 +30,7 @@ import {
 } from '../../machines/index.ts';
 import type { PathModel } from '../../src/testing/index.ts';
 
-/** The worlds of the five machines: which payloads there are, and what can physically happen when. */
+/** The worlds of the machines: which payloads there are, and what can physically happen when. */
 
 export const AT = '2026-12-01T00:00:00.000Z';
 export const LADDER: StopRung[] = [
@@ -35,6 +39,7 @@ export const LADDER: StopRung[] = [
   { do: 'SIGKILL', graceMs: 1_000 },
 ];
 
+const TEXT = { chars: 5, sha256: '0123456789ab' };
 const failure: Failure = { code: 'exit-code', message: 'exit 3' };
 export const NO_LIMITS: AttemptLimits = { attemptMs: null, firstOutputMs: null, stall: null, toolMs: null };
 export const RETRY: RetryPlan = {
@@ -125,7 +130,12 @@ export const attemptModel: PathModel = {
       { type: 'activity.changed', at: AT, state: 'quiet' } as never,
       { type: 'activity.changed', at: AT, state: 'stalled' } as never,
     ],
-    end: [{ type: 'end', cause: INTERRUPT } as never, { type: 'end', cause: STOP } as never],
+    end: [{ type: 'end', cause: INTERRUPT, command: 'c1' } as never, { type: 'end', cause: STOP } as never],
+    'child.steer': [{ type: 'child.steer', at: AT, id: 'm1', state: 'delivered' } as never],
+    'child.asked': [{ type: 'child.asked', at: AT, ask: 'q1', text: TEXT, expiresAt: null } as never],
+    'child.ask-gone': [{ type: 'child.ask-gone', at: AT, ask: 'q1' } as never],
+    steer: [{ type: 'steer', at: AT, id: 'm1', mode: 'now' } as never],
+    'ask.settled': [{ type: 'ask.settled', at: AT, ask: 'q1', command: 'c1' } as never],
     'xstate.done.actor.termination': [done('termination', proof('gone')), done('termination', proof('survived'))],
   }),
   identity: ({ context }) => {
@@ -207,8 +217,16 @@ const activityModel = (limits: AttemptLimits): PathModel => ({
       { type: 'tool.opened', at: AT, tool: { id: '1', name: 'bash', since: AT } } as never,
       { type: 'tool.opened', at: AT, tool: { id: '2', name: 'bash', since: AT } } as never,
     ],
+    'ask.opened': [
+      { type: 'ask.opened', at: AT, ask: 'q1' } as never,
+      { type: 'ask.opened', at: AT, ask: 'q2' } as never,
+    ],
+    'ask.closed': [
+      { type: 'ask.closed', at: AT, ask: 'q1' } as never,
+      { type: 'ask.closed', at: AT, ask: 'q2' } as never,
+    ],
   }),
-  identity: ({ context }) => context.tool?.id,
+  identity: ({ context }) => [context.tool?.id, context.asks.length],
 });
 
 export const activityModels: PathModel[] = [
@@ -229,6 +247,7 @@ const plan = (id: string, needs: string[] = [], timeoutMs: number | null = null)
   retry: RETRY,
   leftovers: 'end',
   proof: 'searched',
+  asks: 'wait',
 });
 
 export const attemptOutput = (
@@ -257,13 +276,23 @@ export const stepModel: PathModel = {
   input: {
     plan: plan('a', [], 60_000),
     firstAttempt: 1,
+    before: null,
     deadlineAt: null,
     cooling: {},
     seed: 1,
     at: AT,
   } satisfies StepInput,
   variants: table({
-    end: [{ type: 'end', cause: STOP } as never],
+    end: [{ type: 'end', cause: STOP } as never, { type: 'end', cause: INTERRUPT, command: 'c1' } as never],
+    steer: [{ type: 'steer', at: AT, id: 'm1', mode: 'now' } as never],
+    'ask.settled': [{ type: 'ask.settled', at: AT, ask: 'q1', command: null } as never],
+    'attempt.live': [{ type: 'attempt.live', at: AT, step: 'a', attempt: 1 } as never],
+    'command.heard': [{ type: 'command.heard', at: AT, step: 'a', command: 'c1', taken: true } as never],
+    'steer.heard': [{ type: 'steer.heard', at: AT, step: 'a', id: 'm1', state: 'delivered' } as never],
+    'ask.asked': [
+      { type: 'ask.asked', at: AT, step: 'a', attempt: 1, ask: 'q1', text: TEXT, expiresAt: null } as never,
+    ],
+    'ask.gone': [{ type: 'ask.gone', at: AT, step: 'a', ask: 'q1' } as never],
     'deadline.moved': [{ type: 'deadline.moved', at: AT, deadlineAt: AT } as never],
     'step.extend': [{ type: 'step.extend', at: AT, limitMs: 1_000 } as never],
     'models.cooling': [{ type: 'models.cooling', cooling: {} } as never],
@@ -303,47 +332,189 @@ const stepOutput = (step: string, outcome: StepOutput['outcome']): StepOutput =>
   attempts: [],
   notes: {},
   startedAt: AT,
+  before: null,
   at: AT,
 });
 
-export const runModel: PathModel = {
+const MESSAGES = ['attempt.live', 'attempt.over', 'steer.hand', 'steer.waits', 'steer.heard', 'ask.asked', 'ask.gone'];
+const AROUND = ['run.end', 'run.refuse', 'deadline.reached', 'step.released', 'model.failed', 'clock.jumped'];
+
+/** All at once would be too many states: each model leaves a part of the world out, and together they have everything. */
+const runModel = (part: {
+  steps: StepPlan[];
+  commands: string[];
+  outcomes: StepOutput['outcome'][];
+  without: string[];
+}): PathModel => ({
   machine: runMachine,
-  input: RUN_INPUT,
-  variants: (type, snapshot) => runVariants(type, snapshot),
+  input: { ...RUN_INPUT, steps: part.steps },
+  variants: (type, snapshot) => runVariants(type, snapshot, part),
   identity: ({ context }) => {
-    const { waiting, live, released, cause, outcome, degraded, endedAt } = context;
-    return [waiting, live, released, cause?.type, outcome?.state, degraded, endedAt !== null];
+    const { waiting, live, released, settled, cause, outcome, endedAt, steers, asks, asked, open, attempts } = context;
+    const paused = settled.flatMap((one: StepOutput) => (one.outcome === 'paused' ? [one.step] : []));
+    return [
+      [waiting, live, released, paused.toSorted()],
+      [cause?.type, outcome?.state, endedAt !== null],
+      [steers, asks.length, asked.length > 0, open.length, Object.keys(attempts)],
+    ];
   },
-  feasible: ({ context }, { type }) => type !== 'finalize.settled' || context.endedAt === null,
+  feasible: ({ context }, { type }) =>
+    !part.without.includes(type) && (type !== 'finalize.settled' || context.endedAt === null),
+});
+
+export const runModels: PathModel[] = [
+  runModel({
+    steps: RUN_INPUT.steps,
+    commands: ['stop'],
+    outcomes: ['completed', 'failed', 'paused'],
+    without: MESSAGES,
+  }),
+  runModel({
+    steps: RUN_INPUT.steps.slice(0, 2),
+    commands: ['stop', 'stopStep', 'interrupt', 'interruptStep', 'resume', 'append', 'extend'],
+    outcomes: ['completed', 'paused'],
+    without: [...MESSAGES, ...AROUND],
+  }),
+  runModel({
+    steps: RUN_INPUT.steps.slice(0, 1),
+    commands: ['stop', 'stopStep', 'steer', 'answer'],
+    outcomes: ['completed'],
+    without: AROUND,
+  }),
+];
+
+const APPENDED = plan('d', ['a']);
+
+/** The commands of the contract, for the run and for its first step. */
+const COMMANDS: Record<string, object[]> = {
+  stop: [{ id: 'stop', type: 'stop' }],
+  stopStep: [{ id: 'stop-a', type: 'stop', step: 'a' }],
+  interrupt: [{ id: 'interrupt', type: 'interrupt' }],
+  interruptStep: [{ id: 'interrupt-a', type: 'interrupt', step: 'a' }],
+  resume: [{ id: 'resume', type: 'resume' }],
+  steer: [{ id: 'steer', type: 'steer', mode: 'auto', text: TEXT }],
+  append: [{ id: 'append', type: 'append', steps: [APPENDED] }],
+  extend: [
+    { id: 'extend', type: 'extend', deadlineAt: AT, limitMs: 1_000 },
+    { id: 'extend-a', type: 'extend', step: 'a', deadlineAt: AT, limitMs: 1_000 },
+  ],
+  answer: [{ id: 'answer', type: 'answer', ask: 'q1', text: TEXT }],
 };
 
-function runVariants(type: string, { context }: AnyMachineSnapshot): EventObject[] {
+function runVariants(
+  type: string,
+  { context }: AnyMachineSnapshot,
+  { commands, outcomes }: { commands: string[]; outcomes: StepOutput['outcome'][] },
+): EventObject[] {
+  const live = context.live as string[];
+  const [first] = live;
   if (type === 'xstate.done.actor.*') {
-    return (context.live as string[]).flatMap((id) =>
-      (['completed', 'failed', 'paused'] as const).map((outcome) => done(`step:${id}`, stepOutput(id, outcome))),
-    );
+    return [
+      ...live.flatMap((id) => outcomes.map((outcome) => done(`step:${id}`, stepOutput(id, outcome)))),
+      ...(context.steers as { id: string }[]).map(({ id }) => done(`steer:${id}`, steeringOutput(id))),
+      ...(context.asks as { id: string }[]).map(({ id }) => done(`ask:${id}`, askOutput(id))),
+    ];
   }
+  const ofFirst = (event: object): EventObject[] =>
+    first === undefined ? [] : [{ ...event, at: AT, step: first } as never];
   return table({
     'run.begin': [{ type, at: AT, deadlineAt: AT } as never],
     'run.refuse': [{ type, at: AT, cause: { type: 'failure', at: AT, reason: 'runner-start' } } as never],
-    'run.command': [
-      { type, at: AT, command: { id: 'c1', type: 'stop', source: 'test' } } as never,
-      { type, at: AT, command: { id: 'c2', type: 'resume', source: 'test' } } as never,
-    ],
+    'run.command': commands
+      .flatMap((name) => COMMANDS[name] ?? [])
+      .map((command) => ({ type, at: AT, command: { source: 'test', ...command } }) as never),
     'run.end': [
       { type, cause: { type: 'runner-signal', at: AT, signal: 'SIGTERM' } } as never,
       { type, cause: { type: 'budget', at: AT, budget: 'usage' } } as never,
     ],
-    'run.extend': [
-      { type, at: AT, deadlineAt: AT, limitMs: 1_000 } as never,
-      { type, at: AT, step: 'a', deadlineAt: AT, limitMs: 1_000 } as never,
-    ],
     'clock.jumped': [{ type, at: AT, byMs: 5_000 } as never],
     'model.failed': [{ type, step: 'a', model: 'm/1', until: AT } as never],
-    'step.released': (context.live as string[]).map((step) => ({ type, step }) as EventObject),
+    'step.released': live.map((step) => ({ type, step }) as EventObject),
+    'attempt.live': ofFirst({ type, attempt: 1 }),
+    'attempt.over': ofFirst({ type, attempt: 1 }),
+    'command.heard': (context.open as { id: string }[])
+      .slice(0, 1)
+      .flatMap(({ id }) => ofFirst({ type, command: id, taken: true })),
+    'steer.hand': ofFirst({ type, id: 'steer', mode: 'auto' }),
+    'steer.waits': [{ type, at: AT, id: 'steer' } as never],
+    'steer.heard': ofFirst({ type, id: 'steer', state: 'delivered' }),
+    'ask.asked': ofFirst({ type, attempt: 1, ask: 'q1', text: TEXT, expiresAt: null }),
+    'ask.gone': ofFirst({ type, ask: 'q1' }),
     'xstate.done.actor.finalize': [done('finalize', { recorded: true }), done('finalize', { recorded: false })],
   })(type);
 }
+
+const steeringOutput = (id: string) => ({
+  id,
+  source: 'test',
+  mode: 'auto',
+  text: TEXT,
+  at: AT,
+  state: 'delivered',
+  targets: [],
+  targetCount: 1,
+  unheard: [],
+  endedAt: AT,
+});
+const askOutput = (id: string) => ({
+  id,
+  step: 'a',
+  attempt: 1,
+  text: TEXT,
+  at: AT,
+  state: 'answered',
+  command: 'answer',
+  endedAt: AT,
+});
+
+/* ------------------------------------------------------------------ steering */
+
+const steeringModel = (targets: string[], expiresMs: number | null): PathModel => ({
+  machine: steeringMachine,
+  input: { id: 'm1', source: 'test', mode: 'auto', text: TEXT, targets, expiresMs, at: AT } satisfies SteeringInput,
+  variants: (type) => {
+    const each = (event: object): EventObject[] => targets.map((step) => ({ type, at: AT, step, ...event }) as never);
+    return table({
+      'attempt.live': each({ attempt: 1 }),
+      'attempt.over': each({ attempt: 1 }),
+      'step.over': each({}),
+      'run.over': [{ type, at: AT } as never],
+      'steer.heard': [
+        ...each({ id: 'm1', state: 'queued' }),
+        ...each({ id: 'm1', state: 'taken' }),
+        ...each({ id: 'm1', state: 'delivered' }),
+        ...each({ id: 'm1', state: 'undelivered', reason: 'aborted' }),
+      ] as EventObject[],
+    })(type);
+  },
+  identity: ({ context }) =>
+    context.targets.map(({ state, reason }: { state: string; reason?: string }) => [state, reason]),
+});
+
+export const steeringModels: PathModel[] = [
+  steeringModel(['a'], null),
+  steeringModel(['a'], 60_000),
+  steeringModel(['a', 'b'], 60_000),
+];
+
+/* ------------------------------------------------------------------ ask */
+
+const askModel = (given: Partial<AskInput>): PathModel => ({
+  machine: askMachine,
+  input: {
+    id: 'q1',
+    step: 'a',
+    attempt: 1,
+    text: TEXT,
+    expiresAt: '2026-12-01T00:10:00.000Z',
+    at: AT,
+    ...given,
+  } satisfies AskInput,
+  variants: table({ 'ask.answer': [{ type: 'ask.answer', at: AT, command: 'c1', text: TEXT } as never] }),
+  identity: ({ context }) => context.command,
+});
+
+export const askModels: PathModel[] = [askModel({}), askModel({ expiresAt: null })];
 
 /* ------------------------------------------------------------------ finalize */
 
@@ -385,11 +556,13 @@ const inboxModel = (poll: boolean): PathModel => ({
 export const inboxModels: PathModel[] = [inboxModel(false), inboxModel(true)];
 
 export const models: Record<string, PathModel[]> = {
-  run: [runModel],
+  run: runModels,
   step: [stepModel],
   attempt: [attemptModel],
   activity: activityModels,
   termination: terminationModels,
   finalize: [finalizeModel],
+  steering: steeringModels,
+  ask: askModels,
   inbox: inboxModels,
 };

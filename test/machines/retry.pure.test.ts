@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type Circumstances,
-  type Tries,
-  chanceOf,
-  decide,
-  firstTry,
-  retryAfterMs,
-} from '../../machines/policy/retry.ts';
+import { type Circumstances, chanceOf, decide, firstTry, retryAfterMs } from '../../machines/policy/retry.ts';
 import { later } from '../../machines/policy/time.ts';
-import type { AttemptOutput, FailureCode, RetryPlan } from '../../machines/protocol.ts';
+import type { AttemptOutput, FailureCode, RetryPlan, Tries } from '../../machines/protocol.ts';
 import { AT, RETRY, attemptOutput, proof } from './models.ts';
 
 /** Whether there is another attempt, when, and with what: S068 to S072 as decisions. */

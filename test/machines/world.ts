@@ -5,12 +5,16 @@ import {
   type ChildCommand,
   type DeadlineCommand,
   type JournalBody,
+  type Command,
   type JournalRecord,
+  type Progress,
   activityMachine,
+  askMachine,
   attemptMachine,
   fill,
   finalizeMachine,
   runMachine,
+  steeringMachine,
   stepMachine,
   terminationMachine,
 } from '../../machines/index.ts';
@@ -18,16 +22,21 @@ import { StepClock, actorAt } from '../../src/testing/index.ts';
 import { AT, LADDER, RUN_INPUT } from './models.ts';
 
 /**
- * The five machines wired together as the runtime does it, with leaf ports that do nothing: a walk sends what the
+ * The machines wired together as the runtime does it, with leaf ports that do nothing: a walk sends what the
  * outside world would. Everything that the machines journal is kept.
  */
 export class World {
   readonly records: JournalRecord[] = [];
   readonly answers: Answer[] = [];
+  readonly progress: Progress[] = [];
   readonly clock = new StepClock();
   readonly run: AnyActorRef;
   #ms = Date.parse(AT);
   #searches = 1;
+  #commands = 0;
+  #handed: { id: string; step: string }[] = [];
+  /** Open asks, by whom. */
+  readonly #asked = new Map<string, string>();
 
   /** What the child ports were told, in order: `a wrap-up 500`. */
   readonly told: string[] = [];
@@ -38,8 +47,9 @@ export class World {
     const deadline = fill((deadlines ? this.#deadline() : inert) as never) as never;
     const child = fromCallback<ChildCommand, AttemptInput>(({ receive, input: { step } }) => {
       receive((command) => {
-        const left = command.type === 'child.wrap-up' ? ` ${command.leftMs}` : '';
-        this.told.push(`${step} ${command.type.replace('child.', '')}${left}`);
+        this.told.push(`${step} ${command.type.replace('child.', '')}${wordsOf(command)}`);
+        if (command.type === 'child.steer') this.#handed.push({ id: command.id, step });
+        if (command.type === 'child.answer') this.#asked.delete(command.ask);
       });
     });
     const record = (_: unknown, body: JournalBody): void => this.journal(body);
@@ -59,8 +69,18 @@ export class World {
       actions: { record },
     });
     const machine = runMachine.provide({
-      actors: { step: fill(step), deadline, finalize: fill(finalize) },
-      actions: { record, answer: (_: unknown, answer: Answer) => void this.answers.push(answer) },
+      actors: {
+        step: fill(step),
+        deadline,
+        finalize: fill(finalize),
+        steering: fill(steeringMachine.provide({ actions: { record } })),
+        ask: fill(askMachine.provide({ actions: { record } })),
+      },
+      actions: {
+        record,
+        answer: (_: unknown, answer: Answer) => void this.answers.push(answer),
+        progress: (_: unknown, progress: Progress) => void this.progress.push(progress),
+      },
     });
     this.run = createActor(machine, { input, clock: this.clock }).start();
   }
@@ -100,8 +120,44 @@ export class World {
     return moves;
   }
 
-  get context(): { live: string[] } {
-    return (this.run.getSnapshot() as unknown as { context: { live: string[] } }).context;
+  get context(): Context {
+    return (this.run.getSnapshot() as unknown as { context: Context }).context;
+  }
+
+  /** Sends a command under an id of its own, which it gives back. */
+  command(command: DistributiveOmit<Command, 'id' | 'source'>): string {
+    this.#commands += 1;
+    const id = `c${this.#commands}`;
+    this.run.send({ type: 'run.command', at: this.at(), command: { ...command, id, source: 's' } });
+    return id;
+  }
+
+  /** The commands of the contract, for the run and for its steps. */
+  #commandMoves(): { name: string; go: () => void }[] {
+    const text = { chars: 4, sha256: '0123456789ab' };
+    const move = (name: string, command: DistributiveOmit<Command, 'id' | 'source'>) => ({
+      name: `command ${name}`,
+      go: () => void this.command(command),
+    });
+    const appended = { ...RUN_INPUT.steps[0], id: `x${this.#commands}`, needs: [] } as (typeof RUN_INPUT.steps)[number];
+    return [
+      move('interrupt', { type: 'interrupt' }),
+      move('resume', { type: 'resume' }),
+      move('steer', { type: 'steer', mode: 'auto', text }),
+      move('steer briefly', { type: 'steer', mode: 'now', text, expiresMs: 500 }),
+      move('append', { type: 'append', steps: [appended] }),
+      move('extend', { type: 'extend', deadlineAt: this.at(), limitMs: 60_000 }),
+      ...this.context.steps
+        .slice(0, 4)
+        .flatMap(({ id: step }) => [
+          move(`stop ${step}`, { type: 'stop', step }),
+          move(`interrupt ${step}`, { type: 'interrupt', step }),
+          move(`resume ${step}`, { type: 'resume', step }),
+          move(`steer ${step}`, { type: 'steer', step, mode: 'next', text }),
+          move(`extend ${step}`, { type: 'extend', step, deadlineAt: this.at(), limitMs: 60_000 }),
+        ]),
+      ...[...this.#asked.keys()].map((ask) => move(`answer ${ask}`, { type: 'answer', ask, text })),
+    ];
   }
 
   #runMoves(): { name: string; go: () => void }[] {
@@ -122,7 +178,7 @@ export class World {
     return [
       {
         name: 'stop',
-        go: () => send({ type: 'run.command', at: this.at(), command: { id: 'c', type: 'stop', source: 's' } })(),
+        go: () => void this.command({ type: 'stop' }),
       },
       {
         name: 'signal',
@@ -131,6 +187,7 @@ export class World {
       ...(actorAt(this.run, ['deadline']) === undefined
         ? []
         : [{ name: 'run deadline', go: () => send({ type: 'deadline.reached', at: this.at() })() }]),
+      ...this.#commandMoves(),
     ];
   }
 
@@ -189,6 +246,7 @@ export class World {
         mayChange: false,
       })),
     ];
+    moves.push(...this.#messageMoves(id, attempt));
     if (context.exit === null) {
       moves.push(move('exited', () => ({ type: 'child.exited', at: this.at(), code: 0, signal: null })));
       if (context.end !== null) moves.push(move('resumed', () => ({ type: 'child.resumed', at: this.at() })));
@@ -205,6 +263,42 @@ export class World {
     const termination = actorAt(attempt, ['termination']);
     if (termination !== undefined) moves.push(...this.#terminationMoves(id, termination));
     return moves;
+  }
+
+  /** What a child says of the messages it was given, and what it asks. */
+  #messageMoves(id: string, attempt: AnyActorRef): { name: string; go: () => void }[] {
+    const send = (name: string, event: object) => ({
+      name: `${id} ${name}`,
+      go: () => attempt.send({ at: this.at(), ...event }),
+    });
+    const text = { chars: 4, sha256: '0123456789ab' };
+    const asks = [...this.#asked].filter(([, step]) => step === id).map(([ask]) => ask);
+    const ask = `q${this.records.length}`;
+    return [
+      ...this.#handed
+        .filter(({ step }) => step === id)
+        .slice(-3)
+        .flatMap(({ id: message }) => [
+          send('queues', { type: 'child.steer', id: message, state: 'queued' }),
+          send('takes', { type: 'child.steer', id: message, state: 'taken' }),
+          send('took', { type: 'child.steer', id: message, state: 'delivered' }),
+          send('drops', { type: 'child.steer', id: message, state: 'undelivered', reason: 'aborted' }),
+        ]),
+      {
+        name: `${id} asks`,
+        go: () => {
+          this.#asked.set(ask, id);
+          attempt.send({ type: 'child.asked', at: this.at(), ask, text, expiresAt: null });
+        },
+      },
+      ...asks.map((one) => ({
+        name: `${id} asks no more`,
+        go: () => {
+          this.#asked.delete(one);
+          attempt.send({ type: 'child.ask-gone', at: this.at(), ask: one });
+        },
+      })),
+    ];
   }
 
   #terminationMoves(id: string, termination: AnyActorRef): { name: string; go: () => void }[] {
@@ -268,6 +362,25 @@ export class World {
     ).context;
     if (line === 'settle') this.journal({ type: 'run.settled', at, ...outcome });
     if (line === 'announce') this.journal({ type: 'run.completed', at });
+  }
+}
+
+interface Context {
+  live: string[];
+  steps: { id: string }[];
+}
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+function wordsOf(command: ChildCommand): string {
+  switch (command.type) {
+    case 'child.finish':
+      return '';
+    case 'child.wrap-up':
+      return ` ${command.leftMs}`;
+    case 'child.steer':
+      return ` ${command.id}`;
+    case 'child.answer':
+      return ` ${command.ask} ${command.command ?? 'declined'}`;
   }
 }
 

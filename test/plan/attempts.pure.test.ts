@@ -5,7 +5,7 @@ import { brief, byDefault, errorsOf, options, parse, planFrom } from './support.
 
 type Fields = Pick<
   NonNullable<PlanInput['defaults']>,
-  'limits' | 'retry' | 'leftovers' | 'survivors' | 'proof' | 'contain'
+  'limits' | 'retry' | 'leftovers' | 'survivors' | 'proof' | 'contain' | 'asks'
 >;
 
 /** The only step of a plan with these fields on it and in its defaults. */

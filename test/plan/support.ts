@@ -44,6 +44,7 @@ const attempts = {
   limits: { attemptMs: null, firstOutputMs: null, stall: null, toolMs: null },
   leftovers: 'end',
   survivors: 'none',
+  asks: 'wait',
   proof: 'searched',
   contain: 'auto',
 } as const;

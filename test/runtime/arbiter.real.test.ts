@@ -56,8 +56,8 @@ async function round(seed: number): Promise<string> {
   const moves: Record<string, (ms: number) => void> = {
     exit: (ms) => void timers.push(setTimeout(() => writeSync(fifo, 'go\n'), ms)),
     stop: (ms) => void timers.push(setTimeout(() => rig.stop(), ms)),
-    'run-deadline': (ms) => void rig.runtime.extend(ms),
-    'step-limit': (ms) => void rig.runtime.extend(ms, 'a'),
+    'run-deadline': (ms) => void rig.extend(ms),
+    'step-limit': (ms) => void rig.extend(ms, 'a'),
   };
   for (const move of Object.values(moves)) move(moment());
   const { outcome } = await rig.ended;

@@ -274,26 +274,26 @@ describe('a deadline that is moved', () => {
       { ...sleeper('clock'), needs: [], timeout: '600ms' },
     ];
     const rig = startRun({ version: 1, limits: { timeout: '400ms' }, steps });
-    expect(rig.runtime.extend(60_000)).toBe(true);
+    expect(rig.extend(60_000)).toBe(true);
     await rig.recorded('step.settled', (one) => one.step === 'clock');
     expect(rig.runtime.status().state).toBe('running');
-    expect(rig.runtime.extend(100)).toBe(true);
+    expect(rig.extend(100)).toBe(true);
     const { outcome } = await rig.ended;
     const { records, status } = expectTruth(rig);
     expect(outcome).toMatchObject({ state: 'failed', cause: { type: 'run-deadline', limitMs: 100 } });
     expect(records.filter((one) => one.type === 'run.deadline-moved')).toHaveLength(2);
     expect(Math.abs(Date.parse(status.deadlineAt ?? '') - Date.parse(status.cause?.at ?? ''))).toBeLessThan(100);
-    expect(rig.runtime.extend(60_000)).toBe(false);
+    expect(rig.extend(60_000)).toBe(false);
   });
 
   test('to now: of a step, then of the run', async () => {
     const rig = startRun({ version: 1, steps: [sleeper('a'), { ...sleeper('b'), needs: [] }] });
     await Promise.all(['a', 'b'].map((id) => rig.recorded('attempt.started', (one) => one.step === id)));
-    expect(rig.runtime.extend(0, 'nobody')).toBe(false);
-    expect(rig.runtime.extend(0, 'a')).toBe(true);
+    expect(rig.extend(0, 'nobody')).toBe(false);
+    expect(rig.extend(0, 'a')).toBe(true);
     await rig.recorded('step.settled', (one) => one.step === 'a');
-    expect(rig.runtime.extend(0, 'a')).toBe(false);
-    expect(rig.runtime.extend(0)).toBe(true);
+    expect(rig.extend(0, 'a')).toBe(false);
+    expect(rig.extend(0)).toBe(true);
     await rig.ended;
     const { status, records } = expectTruth(rig);
     expect(status.steps.map((one) => [one.state, one.cause?.type])).toEqual([

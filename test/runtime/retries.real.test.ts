@@ -225,8 +225,8 @@ const waiting = (more: object = {}) => ({
 describe('a wait', () => {
   test.each([
     ['a stop', {}, (rig: Rig) => rig.stop(), ['stopped', 'stop']],
-    ['the limit of the step', { timeout: '2m' }, (rig: Rig) => rig.runtime.extend(0, 'a'), ['failed', 'step-limit']],
-    ['the deadline of the run', {}, (rig: Rig) => rig.runtime.extend(0), ['failed', 'run-deadline']],
+    ['the limit of the step', { timeout: '2m' }, (rig: Rig) => rig.extend(0, 'a'), ['failed', 'step-limit']],
+    ['the deadline of the run', {}, (rig: Rig) => rig.extend(0), ['failed', 'run-deadline']],
   ])('is ended at once by %s, without a further attempt (S071)', async (_what, more, end, expected) => {
     const rig = startRun({ version: 1, steps: [waiting(more)] });
     await rig.recorded('step.backing-off');

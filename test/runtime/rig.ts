@@ -26,6 +26,8 @@ export interface Rig {
   ): Promise<JournalRecord & { type: T }>;
   /** Sends a stop. */
   stop(): void;
+  /** Moves the deadline of the run, or the limit of a step; whether that was applied. */
+  extend(limitMs: number, step?: string): boolean;
   ended: Promise<RunOutput>;
 }
 
@@ -92,6 +94,13 @@ export function startRun(plan: PlanInput, { options, before, furnish, ...given }
       });
     },
     stop: () => void runtime.command({ id: `stop-${answers.length}`, type: 'stop', source: 'test' }),
+    extend: (limitMs, step) => {
+      const deadlineAt = new Date(Date.now() + limitMs).toISOString();
+      const id = `extend-${answers.length}`;
+      const ofStep = step === undefined ? {} : { step };
+      runtime.command({ type: 'extend', id, source: 'test', deadlineAt, limitMs, ...ofStep });
+      return answers.findLast((answer) => answer.id === id)?.verdict === 'applied';
+    },
     ended: runtime.done,
   };
 }

@@ -9,6 +9,7 @@ import { type Sweeper, createSweeper, newToken } from '../../src/process/index.t
 import { type RunDir, addActive, createRedactor, createRunDir, openJournal } from '../../src/record/index.ts';
 import { keepProof } from '../../src/runtime/keep.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
+import { Texts } from '../../src/runtime/texts.ts';
 import { Outputs } from '../../src/runtime/outputs.ts';
 import { ProcessTable } from '../../src/runtime/table.ts';
 
@@ -75,6 +76,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     sweeper: sweeper(real),
     prepared: new Map(),
     outputs: new Outputs(),
+    texts: new Texts(),
     now,
     record: (body: JournalBody) => void journal.append(body),
     keepProof: (kept) => keepProof(kit, kept),

@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../src/agents/index.ts';
+import { type Ack, createMailbox, mailboxPaths, openMailbox } from '../../src/mailbox/index.ts';
 import { piAdapter } from '../../src/agents/pi/index.ts';
 
 const DEMO = fileURLToPath(new URL('../../dist/src/cli/demo-agent.js', import.meta.url));
@@ -21,6 +25,8 @@ async function perform(task: string): Promise<{ events: AgentEvent[]; code: numb
     env: {},
     privateDir: '',
     sessionDir: '',
+    resume: null,
+    mailbox: null,
   });
   const began = performance.now();
   const child = spawn(process.execPath, [DEMO, ...ARGS]);
@@ -52,4 +58,28 @@ test.concurrent('SIGTERM ends the demo agent at once', async () => {
   child.kill('SIGTERM');
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
   expect({ code, signal }).toEqual({ code: 143, signal: null });
+});
+
+test.concurrent('the demo agent takes messages from its mailbox between its moves', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'coxswain-demo-test-'));
+  const paths = mailboxPaths(dir);
+  createMailbox(paths);
+  const acks: Ack[] = [];
+  const mailbox = openMailbox(paths, {
+    listens: 'expected',
+    onAck: (ack) => acks.push(ack),
+    onAsk: () => {},
+    onAskGone: () => {},
+    onCapability: () => {},
+    onProblem: ({ message }) => expect.unreachable(message),
+  });
+  mailbox.steer({ id: 'a', mode: 'now', text: 'Mind the bridge.' });
+  mailbox.steer({ id: 'b', mode: 'next', text: 'Then rest.' });
+  const child = spawn(process.execPath, [DEMO, ...ARGS], { env: { ...process.env, COXSWAIN_STEER_DIR: paths.steer } });
+  child.stdin.end('Row.');
+  const said = await text(child.stdout);
+  mailbox.close();
+  rmSync(dir, { recursive: true });
+  expect(acks.filter(({ state }) => state === 'delivered').map(({ id }) => id)).toEqual(['a', 'b']);
+  expect(said).toContain('As you say: Mind the bridge.');
 });

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -7,8 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { AgentEvent, AgentSession, AgentSettings } from '../../src/agents/index.ts';
+import type { AgentEvent, AgentSession, AgentSettings, LaunchRequest } from '../../src/agents/index.ts';
 import { piAdapter } from '../../src/agents/pi/index.ts';
+import {
+  type Ack,
+  type Mailbox,
+  type MailboxPaths,
+  createMailbox,
+  mailboxPaths,
+  openMailbox,
+} from '../../src/mailbox/index.ts';
 import { identify } from '../../src/process/index.ts';
 import { type FakeAgents, startFakeAgents } from '../../src/testing/fake-agent/index.ts';
 
@@ -33,12 +41,24 @@ interface Started {
 }
 
 /** The agent under pi's adapter: what comes out is what coxswain would understand. */
-function startUnderPi(settings: AgentSettings, task: string): UnderPi {
-  const request = { settings, task, run: null, model: 'acme/large', cwd: '.', env: {}, privateDir: '', sessionDir: '' };
-  const { argv, stdin } = piAdapter.launch(request);
+function startUnderPi(settings: AgentSettings, task: string, change: Partial<LaunchRequest> = {}): UnderPi {
+  const request: LaunchRequest = {
+    settings,
+    task,
+    run: null,
+    model: 'acme/large',
+    cwd: '.',
+    env: {},
+    privateDir: '/nowhere/attempts/ask/1',
+    sessionDir: '/nowhere/sessions',
+    resume: null,
+    mailbox: null,
+    ...change,
+  };
+  const { argv, stdin, env } = piAdapter.launch(request);
   const session = piAdapter.open(request);
   const events: AgentEvent[] = [];
-  const started = start(argv);
+  const started = start(argv, env);
   const take = (reply: ReturnType<AgentSession['start']>): void => {
     events.push(...reply.events);
     for (const line of reply.send) started.process.stdin?.write(line);
@@ -50,15 +70,32 @@ function startUnderPi(settings: AgentSettings, task: string): UnderPi {
   const seen = async (wanted: AgentEvent['t']): Promise<void> => {
     while (!events.some((event) => event.t === wanted)) await once(started.process.stdout ?? started.process, 'data');
   };
-  return { process: started.process, events, seen, finish: () => take(session.finish()) };
+  return {
+    process: started.process,
+    events,
+    seen,
+    steer(...message) {
+      const { verdict, ...reply } = session.steer(...message);
+      take(reply);
+      return verdict;
+    },
+    abort: () => take(session.abort()),
+    finish: () => take(session.finish()),
+  };
 }
 
 interface UnderPi {
   process: ChildProcess;
   events: AgentEvent[];
   seen(wanted: AgentEvent['t']): Promise<void>;
+  steer(...message: Parameters<AgentSession['steer']>): string;
+  abort(): void;
   finish(): void;
 }
+
+/** What was told of messages, in order. */
+const fates = (events: readonly AgentEvent[]): string[] =>
+  events.flatMap((event) => (event.t === 'steer' ? [`${event.id} ${event.state}`] : []));
 
 async function exitOf(child: ChildProcess): Promise<{ code: number | null; signal: string | null }> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
@@ -72,12 +109,121 @@ const groupOf = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[2]);
 const environOf = (pid: number): string => readFileSync(`/proc/${pid}/environ`, 'utf8');
 
+describe('messages', () => {
+  let dir: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'coxswain-fake-test-'));
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  /** A mailbox, and what comes through it. */
+  function box(listens: 'expected' | 'declared'): {
+    paths: MailboxPaths;
+    mailbox: Mailbox;
+    acks: Ack[];
+    asked: string[];
+    told: EventEmitter;
+  } {
+    const paths = mailboxPaths(dir);
+    createMailbox(paths);
+    const acks: Ack[] = [];
+    const asked: string[] = [];
+    const news = new EventEmitter();
+    const mailbox = openMailbox(paths, {
+      listens,
+      onAck: (ack) => void (acks.push(ack), news.emit('told')),
+      onAsk: ({ id, text: question }) => void (asked.push(`${id}: ${question}`), news.emit('told')),
+      onAskGone: (id) => void (asked.push(`${id} is gone`), news.emit('told')),
+      onCapability: () => news.emit('told'),
+      onProblem: ({ message }) => void (asked.push(message), news.emit('told')),
+    });
+    return { paths, mailbox, acks, asked, told: news };
+  }
+
+  test('two-way: they wait until they are taken, and what follows delivers them; an abort drops one', async () => {
+    const pi = startUnderPi(agents.settings(), 'row');
+    const child = await agents.next();
+    await child.toolStart('bash');
+    pi.steer({ id: 'a', text: 'faster', mode: 'now' });
+    pi.steer({ id: 'b', text: 'then rest', mode: 'next' });
+    pi.steer({ id: 'c', text: 'left', mode: 'now' });
+    expect([await child.nextSteer(), await child.nextSteer(), await child.nextSteer()]).toEqual([
+      'faster',
+      'then rest',
+      'left',
+    ]);
+    await child.toolEnd('bash');
+    await child.take();
+    await child.say('faster it is');
+    await child.toolStart('bash');
+    pi.abort();
+    await pi.seen('error');
+    expect(fates(pi.events)).toEqual([
+      ...['a', 'b', 'c'].map((id) => `${id} queued`),
+      'a taken',
+      'a delivered',
+      'c taken',
+      'c undelivered',
+    ]);
+    pi.finish();
+    await exitOf(pi.process);
+  });
+
+  test('one-way: it listens by itself, and acknowledges what the test lets it take', async () => {
+    const { paths, mailbox, acks, told: news } = box('expected');
+    startUnderPi(agents.settings('fake', 'json'), 'row', { mailbox: paths });
+    const child = await agents.next();
+    expect(mailbox.steer({ id: 'a', text: 'faster', mode: 'now' })).toBe('sent');
+    expect(await child.nextSteer()).toBe('faster');
+    await child.take();
+    await child.say('faster it is');
+    while (acks.at(-1)?.state !== 'delivered') await once(news, 'told');
+    await child.exit(0);
+    mailbox.close();
+    expect(acks.at(-1)).toEqual({ id: 'a', state: 'delivered' });
+  });
+
+  test('any program: it listens when it is told to, says what it is told to, and asks', async () => {
+    const { paths, mailbox, acks, asked, told: news } = box('declared');
+    start(agents.argv(), { COXSWAIN_STEER_DIR: paths.steer, COXSWAIN_ASK_DIR: paths.ask });
+    const child = await agents.next();
+    expect(mailbox.steer({ id: 'a', text: 'faster', mode: 'now' })).toBe('unsupported');
+    await child.listen(['now']);
+    expect(mailbox.steer({ id: 'a', text: 'faster', mode: 'now' })).toBe('sent');
+    expect(await child.nextSteer()).toBe('faster');
+    await child.ack('a', { state: 'undelivered', reason: 'failed' });
+    await child.ask({ id: 'q', text: 'left or right?' });
+    await child.ask({ id: 'r', text: 'never mind' });
+    while (asked.length < 2 || acks.length === 0) await once(news, 'told');
+    await child.withdraw('r');
+    while (asked.length < 3) await once(news, 'told');
+    expect(asked.toSorted()).toEqual(['q: left or right?', 'r is gone', 'r: never mind']);
+    expect(mailbox.answer('q', { text: 'left' })).toBe('answered');
+    expect(await child.answered('q')).toMatchObject({ state: 'answered', text: 'left' });
+    mailbox.close();
+    expect(acks).toEqual([{ id: 'a', state: 'undelivered', reason: 'failed' }]);
+    await child.exit(0);
+  });
+
+  test('a session that has answers is gone on with', async () => {
+    const request = { sessionDir: dir };
+    startUnderPi(agents.settings(), 'row', request);
+    const first = await agents.next();
+    await first.say('one stroke');
+    await first.exit(0);
+    startUnderPi(agents.settings(), 'row', { ...request, resume: { session: 'ask.1.jsonl' } });
+    expect((await agents.next()).task).toContain('Go on');
+    startUnderPi(agents.settings(), 'row', { ...request, resume: { session: 'other.1.jsonl' } });
+    expect((await agents.next()).task).toBe('row');
+  });
+});
+
 describe('as pi', () => {
   test('two-way: a whole run, confirmed by its state, and an exit when stdin is closed', async () => {
     const pi = startUnderPi(agents.settings(), 'count the\u2028boats');
     const child = await agents.next();
     expect(child.task).toBe('count the\u2028boats');
-    expect(child.argv).toContain('--no-session');
+    expect(child.argv).toContain('--session');
     await child.say('let me look');
     await child.partial('still loo');
     await child.toolStart('bash', { command: 'ls' });
@@ -85,6 +231,7 @@ describe('as pi', () => {
     await child.finish({ text: 'none', usage: { input: 1, output: 2 } });
     await pi.seen('final');
     expect(told(pi.events)).toEqual([
+      { t: 'session', session: 'ask.1.jsonl' },
       { t: 'message', role: 'user', text: 'count the\u2028boats' },
       { t: 'message', role: 'assistant', text: 'let me look' },
       { t: 'toolStart', id: 'call_1', name: 'bash', input: { command: 'ls' } },

@@ -1,12 +1,17 @@
+import { fileURLToPath } from 'node:url';
+import { mailboxEnvironment } from '../../mailbox/index.ts';
 import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
+import { sessionFile } from './session-file.ts';
 import { type PiMode, PiSession } from './session.ts';
+import { goOnWith } from './words.ts';
 
 /**
  * pi, by its records of version 0.73 and version 1.
  *
  * `rpc` (the default) is two-way: the task is a `prompt` command, and pi exits when its stdin is closed.
  * `json` is one-shot: the task is the whole of stdin, and pi exits by itself. The task is never an argument.
- * The user's own configuration and extensions stay in force; only sessions are not kept.
+ * The user's own configuration and extensions stay in force; sessions are kept in the run's directory.
+ * With a mailbox, our extension is loaded too: it lets the model ask, and steers a one-way pi.
  */
 export const piAdapter: AgentAdapter = {
   id: 'pi',
@@ -15,6 +20,7 @@ export const piAdapter: AgentAdapter = {
     followUp: 'native',
     abort: 'protocol',
     resume: true,
+    mailbox: 'expected',
     chooseSessionId: true,
     structured: 'tool',
     partialText: true,
@@ -30,7 +36,7 @@ export const piAdapter: AgentAdapter = {
   ],
   refuse,
   launch,
-  open: ({ settings, task }) => new PiSession(modeOf(settings), task ?? ''),
+  open: (request) => new PiSession(modeOf(request.settings), request),
 };
 
 const MODES: readonly string[] = ['rpc', 'json'] satisfies PiMode[];
@@ -50,7 +56,11 @@ function modeOf(settings: AgentSettings): PiMode {
   return settings.mode === 'json' ? 'json' : 'rpc';
 }
 
-function launch({ settings, task, model, env, cwd }: LaunchRequest): Launch {
+// Beside this module, compiled or not.
+const EXTENSION = fileURLToPath(new URL(`./extension${import.meta.url.slice(-3)}`, import.meta.url));
+
+function launch(request: LaunchRequest): Launch {
+  const { settings, model, cwd, mailbox, sessionDir } = request;
   const mode = modeOf(settings);
   const argv = [
     ...(settings.command ?? ['pi']),
@@ -58,7 +68,9 @@ function launch({ settings, task, model, env, cwd }: LaunchRequest): Launch {
     mode,
     // Without a message: what pi is to do comes on stdin.
     ...(mode === 'json' ? ['-p'] : []),
-    '--no-session',
+    '--session',
+    sessionFile(request),
+    ...(mailbox === null ? [] : ['-e', EXTENSION]),
     ...(model === null ? [] : ['--model', model]),
     ...(settings.args ?? []),
   ];
@@ -66,9 +78,20 @@ function launch({ settings, task, model, env, cwd }: LaunchRequest): Launch {
     argv,
     shell: false,
     cwd,
-    // No update checks and no telemetry from a child nobody sits in front of.
-    env: { ...env, PI_OFFLINE: '1', PI_TELEMETRY: '0' },
-    stdin: mode === 'rpc' ? { type: 'protocol' } : { type: 'text', text: task ?? '' },
+    env: environment(request, mode),
+    folders: [sessionDir],
+    stdin: mode === 'rpc' ? { type: 'protocol' } : { type: 'text', text: wholeTask(request) },
     exit: mode === 'rpc' ? 'asked' : 'own',
   };
+}
+
+function wholeTask({ task, resume }: LaunchRequest): string {
+  return resume === null ? (task ?? '') : goOnWith(task ?? '');
+}
+
+/** Two-way, messages come by the protocol: only its questions go through the mailbox. */
+function environment({ env, mailbox }: LaunchRequest, mode: PiMode): Record<string, string> {
+  const own = mailbox === null ? {} : mode === 'rpc' ? { ask: mailbox.ask } : mailbox;
+  // No update checks and no telemetry from a child nobody sits in front of.
+  return { ...mailboxEnvironment(env, own), PI_OFFLINE: '1', PI_TELEMETRY: '0' };
 }

@@ -28,7 +28,10 @@ export type PiRecord =
   | { type: 'passing'; progress: boolean }
   | { type: 'text'; text: string }
   | { type: 'bad'; chars: number }
-  | { type: 'session'; id: string }
+  /** A piece of an answer: the model has read what it was sent. */
+  | { type: 'answering' }
+  /** The texts in pi's queues, all of them. */
+  | { type: 'queue'; steering: string[]; followUp: string[] }
   | { type: 'run-started' }
   | { type: 'assistant'; message: AssistantMessage }
   | { type: 'user'; text: string }
@@ -60,15 +63,23 @@ const HEAD_BYTES = 48;
 
 // Records that are dropped unread. A message_update carries the whole message so far, twice, before pi 1;
 // the others repeat what message_end and tool_execution_end say.
-const UNREAD = new Set(['message_update', 'message_start', 'turn_start', 'turn_end', 'tool_execution_update']);
 const PASSING: PiRecord = { type: 'passing', progress: true };
 const QUIET: PiRecord = { type: 'passing', progress: false };
+const UNREAD: ReadonlyMap<string, PiRecord> = new Map<string, PiRecord>([
+  ['message_update', { type: 'answering' }],
+  ['message_start', PASSING],
+  ['turn_start', PASSING],
+  ['turn_end', PASSING],
+  ['tool_execution_update', PASSING],
+]);
 
 /** Reads one line, without its newline. Never throws, whatever the bytes. */
 export function readRecord(line: Buffer): PiRecord {
   const head = line.toString('latin1', 0, HEAD_BYTES);
-  if (head.startsWith(HEAD) && UNREAD.has(head.slice(HEAD.length, head.indexOf('"', HEAD.length)))) return PASSING;
-  return readText(line.toString('utf8'));
+  const unread = head.startsWith(HEAD)
+    ? UNREAD.get(head.slice(HEAD.length, head.indexOf('"', HEAD.length)))
+    : undefined;
+  return unread ?? readText(line.toString('utf8'));
 }
 
 function readText(line: string): PiRecord {
@@ -88,8 +99,8 @@ function readText(line: string): PiRecord {
 function readFields(record: Fields): PiRecord {
   const name = string(record['type']);
   switch (name) {
-    case 'session':
-      return { type: 'session', id: string(record['id']) };
+    case 'queue_update':
+      return { type: 'queue', steering: strings(record['steering']), followUp: strings(record['followUp']) };
     case 'agent_start':
       return { type: 'run-started' };
     case 'message_end':
@@ -215,12 +226,13 @@ function readUiRequest(record: Fields): PiRecord {
   return DIALOGS.has(method) ? { type: 'dialog', id: string(record['id']), method } : QUIET;
 }
 
-const KNOWN = new Set(['queue_update', 'entry_appended', 'session_info_changed', 'thinking_level_changed']);
+const KNOWN = new Set(['session', 'entry_appended', 'session_info_changed', 'thinking_level_changed']);
 
 function readOther(name: string, record: Fields): PiRecord {
   if (KNOWN.has(name)) return QUIET;
   // The prefix test misses these when something stands before the record on its line, a BOM for one.
-  if (UNREAD.has(name)) return PASSING;
+  const unread = UNREAD.get(name);
+  if (unread !== undefined) return unread;
   const error = record['error'];
   const message = isFields(error) ? error['message'] : error;
   return { type: 'unknown', name, error: typeof message === 'string' ? message : null };
@@ -236,6 +248,7 @@ function isFields(value: unknown): value is Fields {
 
 const NOTHING: Fields = {};
 const fields = (value: unknown): Fields => (isFields(value) ? value : NOTHING);
+const strings = (value: unknown): string[] => (Array.isArray(value) ? value.map(string) : []);
 const string = (value: unknown): string => (typeof value === 'string' ? value : '');
 const number = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
 const count = (value: unknown): number => Math.max(0, number(value) ?? 0);

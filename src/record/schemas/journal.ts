@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JournalRecord, JournalType } from '../../../machines/protocol.ts';
+import type { AskExpiry, JournalRecord, JournalType } from '../../../machines/protocol.ts';
 import {
   causeSchema,
   failureClass,
@@ -8,7 +8,10 @@ import {
   limitsSchema,
   ownerSchema,
   proofSummarySchema,
+  steerMode,
   stepPlanSchema,
+  textDigestSchema,
+  undeliveredReason,
   usageSchema,
   v1,
   runOutcomeState,
@@ -21,6 +24,8 @@ function journalLine<const T extends JournalType, const S extends z.ZodRawShape>
   return z.object({ v: v1, seq: z.int(), epoch: z.int(), ts: instant, type: z.literal(type), ...shape });
 }
 
+const message = { source: z.string(), mode: steerMode, text: textDigestSchema };
+const ofTarget = { id: z.string(), step: z.string() };
 const ofAttempt = { step: z.string(), attempt: z.int() };
 
 /** A line of `events.jsonl`. */
@@ -37,10 +42,12 @@ export const journalRecordSchema = z.discriminatedUnion('type', [
   journalLine('run.stopping', { cause: causeSchema }),
   journalLine('run.deadline-moved', { from: instant.nullable(), to: instant }),
   journalLine('clock.jumped', { byMs: z.number() }),
+  journalLine('run.appended', { command: z.string(), steps: z.array(stepPlanSchema) }),
   journalLine('run.finalizing', {}),
   journalLine('run.settled', { state: runOutcomeState, cause: causeSchema, partial: z.boolean() }),
   journalLine('run.completed', {}),
   journalLine('step.started', { step: z.string() }),
+  journalLine('step.resumed', { step: z.string(), command: z.string() }),
   journalLine('step.settled', {
     step: z.string(),
     state: stepOutcome,
@@ -84,6 +91,29 @@ export const journalRecordSchema = z.discriminatedUnion('type', [
     verdict: verdicts,
     reason: answerReason.exactOptional(),
     partial: z.boolean().exactOptional(),
+  }),
+  journalLine('steer.scheduled', {
+    id: z.string(),
+    ...message,
+    targets: z.array(z.string()),
+    expiresAt: instant.nullable(),
+  }),
+  journalLine('steer.routed', { id: z.string(), ...ofAttempt }),
+  journalLine('steer.queued', ofTarget),
+  journalLine('steer.delivered', ofTarget),
+  journalLine('steer.undelivered', { ...ofTarget, reason: undeliveredReason }),
+  journalLine('steer.refused', { id: z.string(), ...message, reason: undeliveredReason }),
+  journalLine('steer.late', ofTarget),
+  journalLine('ask.asked', { id: z.string(), ...ofAttempt, text: textDigestSchema, expiresAt: instant.nullable() }),
+  journalLine('ask.answered', { ...ofTarget, command: z.string(), text: textDigestSchema }),
+  journalLine('ask.declined', ofTarget),
+  journalLine('ask.expired', { ...ofTarget, reason: z.enum(['time', 'gone']) satisfies z.ZodType<AskExpiry> }),
+  journalLine('ask.run-ended', ofTarget),
+  journalLine('notice', {
+    about: z.literal('steering'),
+    id: z.string(),
+    state: z.enum(['undelivered', 'partial']),
+    reason: undeliveredReason,
   }),
   journalLine('persistence.degraded', { line: z.string(), message: z.string() }),
   journalLine('persistence.restored', {}),

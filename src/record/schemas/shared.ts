@@ -13,10 +13,12 @@ import type {
   RetryPlan,
   RunLimits,
   SentSignal,
+  SteerMode,
   StepPlan,
   StopRung,
   Target,
   TargetState,
+  TextDigest,
   UndeliveredReason,
   Usage,
   Verdicts,
@@ -149,6 +151,7 @@ export const stepPlanSchema = z.object({
   retry: retryPlanSchema,
   leftovers: z.enum(['end', 'keep', 'fail']),
   proof: z.enum(['contained', 'searched', 'group']),
+  asks: z.enum(['wait', 'decline']),
 }) satisfies z.ZodType<StepPlan>;
 
 const verdict = z.enum(['gone', 'survived', 'unknown']);
@@ -252,6 +255,10 @@ export const verdicts = z.enum([
   'undelivered',
   'conflict',
 ]) satisfies z.ZodType<Verdicts>;
+
+export const textDigestSchema = z.object({ chars: whole, sha256 }) satisfies z.ZodType<TextDigest>;
+
+export const steerMode = z.enum(['now', 'next', 'auto']) satisfies z.ZodType<SteerMode>;
 
 export const targetState = z.enum([
   'scheduled',

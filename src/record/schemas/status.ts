@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import type { AttemptStatus, Status, StepState, StepStatus } from '../../../machines/protocol.ts';
+import type {
+  AskStatus,
+  AttemptStatus,
+  Status,
+  SteerStatus,
+  SteeringCounts,
+  StepState,
+  StepStatus,
+} from '../../../machines/protocol.ts';
 import {
   causeSchema,
   failureCode,
@@ -9,6 +17,11 @@ import {
   ownerSchema,
   proofSummarySchema,
   runOutcomeState,
+  steerMode,
+  targetSchema,
+  targetState,
+  textDigestSchema,
+  undeliveredReason,
   usageSchema,
   v1,
   whole,
@@ -53,8 +66,46 @@ const stepStatusSchema = z.object({
   error: failureSchema.exactOptional(),
   forcedExit: z.boolean().exactOptional(),
   proof: proofSummarySchema.exactOptional(),
+  waiting: z.literal('person').exactOptional().describe('its agent has asked something'),
   attempts: z.array(attemptStatusSchema).exactOptional(),
 }) satisfies z.ZodType<StepStatus>;
+
+const steerStatusSchema = z.object({
+  id: z.string(),
+  source: z.string(),
+  mode: steerMode,
+  text: textDigestSchema,
+  at: instant,
+  expiresAt: instant.exactOptional(),
+  state: targetState.describe('as far as the slowest of its targets'),
+  reason: undeliveredReason.exactOptional(),
+  partial: z.boolean().exactOptional(),
+  targets: z.array(targetSchema).describe('at most 16'),
+  targetCount: whole,
+  endedAt: instant.exactOptional(),
+}) satisfies z.ZodType<SteerStatus>;
+
+const steeringCountsSchema = z.object({
+  requested: whole.describe('all: each is counted in one of the next five'),
+  scheduled: whole,
+  routed: whole,
+  queued: whole,
+  delivered: whole,
+  undelivered: whole,
+  partial: whole,
+  late: whole,
+}) satisfies z.ZodType<SteeringCounts>;
+
+const askStatusSchema = z.object({
+  id: z.string(),
+  step: z.string(),
+  attempt: z.int(),
+  text: textDigestSchema,
+  at: instant,
+  expiresAt: instant.exactOptional(),
+  state: z.enum(['asked', 'answered', 'declined', 'expired', 'run-ended']),
+  endedAt: instant.exactOptional(),
+}) satisfies z.ZodType<AskStatus>;
 
 /** `status.json`. */
 export const statusSchema = z.object({
@@ -76,5 +127,7 @@ export const statusSchema = z.object({
   steps: z.array(stepStatusSchema),
   counts: z.record(stepState, whole),
   labels: z.record(z.string(), z.string()),
+  steering: z.object({ counts: steeringCountsSchema, recent: z.array(steerStatusSchema) }),
+  asks: z.array(askStatusSchema),
   persistence: z.literal('degraded').exactOptional(),
 }) satisfies z.ZodType<Status>;

@@ -3,23 +3,28 @@
  * the socket that `--control` names (rig.ts). It imports Node's own modules and its neighbours in this folder,
  * so that it starts as fast as a program can.
  *
- * By itself it only answers pi's two-way commands, reads its task, and ends as pi would: when its stdin is closed
- * (rpc), by SIGTERM with exit code 143. When its rig is gone it exits with code 70. `--version` answers and exits.
+ * By itself it only answers pi's two-way commands, reads its task and its mailbox, and ends as pi would: when its stdin
+ * is closed (rpc), by SIGTERM with exit code 143. A session is a file with a line for each answer (`--session`). When its rig is gone it exits with code 70. `--version` answers and exits.
  * Other arguments are ignored.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { text as readAll } from 'node:stream/consumers';
 import type { Writable } from 'node:stream';
+import { type Request, acknowledge, ask, listen, withdraw } from './inbox.ts';
 import { Voice } from './voice.ts';
 import {
+  type AckState,
+  type FakeAnswer,
   type FakeMode,
   type Notice,
   type Numbered,
   type Offspring,
   type Order,
   SEEN_SIGNALS,
+  type SteerMode,
   readLines,
 } from './wire.ts';
 
@@ -28,6 +33,7 @@ const GRANDCHILD_SECONDS = '120';
 const TOKEN_ENV = 'COXSWAIN_TOKEN';
 
 const { argv, stdin, stdout, stderr } = process;
+const { COXSWAIN_STEER_DIR: steerDir = '', COXSWAIN_ASK_DIR: askDir = '' } = process.env;
 if (argv.includes('--version')) {
   stdout.write('0.73.1 (fake)\n');
   process.exit(0);
@@ -42,7 +48,11 @@ const voice = new Voice({
   now: Date.now,
   model: option('--model')?.replace(/:.*$/, '') ?? 'fake/agent',
   sessionId: randomUUID(),
+  earlier: earlierAnswers(),
+  answered: keepAnswer,
 });
+/** Messages in the mailbox that have had no end yet. */
+const inMailbox: (Request & { taken: boolean })[] = [];
 
 // A reader that went away is for the test to notice, not a reason to die of.
 for (const stream of [control, stdout, stderr, stdin]) stream.on('error', () => {});
@@ -58,6 +68,22 @@ control.once('connect', () => {
   readLines(control, (line) => void follow(JSON.parse(line) as Numbered));
   void readStdin();
 });
+
+function earlierAnswers(): number {
+  try {
+    return readFileSync(option('--session') ?? '', 'utf8').split('\n').length - 1;
+  } catch {
+    return 0;
+  }
+}
+
+function keepAnswer(): void {
+  try {
+    appendFileSync(option('--session') ?? '', '{"type":"message"}\n');
+  } catch {
+    // A test that gave it no folder wants no session.
+  }
+}
 
 function option(name: string): string | undefined {
   const at = argv.lastIndexOf(name);
@@ -86,6 +112,8 @@ async function readStdin(): Promise<void> {
   if (mode === 'json') {
     voice.session(process.cwd());
     voice.begin(task);
+    // As pi does by the bundled extension.
+    if (steerDir !== '') listenTo(['now', 'next']);
   }
   tell({ t: 'task', text: task });
 }
@@ -120,6 +148,8 @@ function answer(name: string, command: Record<string, unknown>): void {
       prompt(id, String(command['message']));
       return;
     case 'steer':
+    case 'follow_up':
+      voice.queue(name === 'steer' ? 'steering' : 'followUp', String(command['message']));
       voice.answer(name, id, {});
       tell({ t: 'steer', text: String(command['message']) });
       return;
@@ -145,6 +175,44 @@ function prompt(id: unknown, task: string): void {
   if (busy === undefined) tell({ t: 'task', text: task });
 }
 
+/* ------------------------------------------------------------------ mailbox */
+
+function listenTo(modes: SteerMode[]): void {
+  listen(steerDir, modes, (request) => {
+    inMailbox.push({ ...request, taken: false });
+    if (mode === 'json') {
+      voice.queue(request.mode === 'next' ? 'followUp' : 'steering', request.text);
+      acknowledge(steerDir, request, { state: 'queued' });
+    }
+    tell({ t: 'steer', text: request.text });
+  });
+}
+
+/** The first message that waits is taken; one of the mailbox is acknowledged. */
+function take(): void {
+  const text = voice.take();
+  if (text === null) throw new Error('no message waits');
+  const request = inMailbox.find((candidate) => candidate.text === text && !candidate.taken);
+  if (request === undefined) return;
+  request.taken = true;
+  acknowledge(steerDir, request, { state: 'taken' });
+}
+
+/** The work goes on, so what was taken is delivered. */
+function wentOn(): void {
+  for (const request of inMailbox.filter(({ taken }) => taken)) acknowledgeAs(request.id, { state: 'delivered' });
+}
+
+/** `told` is what the order carries: more than the acknowledgement. */
+function acknowledgeAs(id: string, told: AckState): void {
+  const state: AckState =
+    told.state === 'undelivered' ? { state: told.state, reason: told.reason } : { state: told.state };
+  const request = inMailbox.find((candidate) => candidate.id === id);
+  if (request === undefined) throw new Error(`no message "${id}" lies in the mailbox`);
+  acknowledge(steerDir, request, state);
+  if (state.state === 'delivered' || state.state === 'undelivered') inMailbox.splice(inMailbox.indexOf(request), 1);
+}
+
 /* ------------------------------------------------------------------ orders */
 
 async function follow(order: Numbered): Promise<void> {
@@ -161,19 +229,42 @@ async function follow(order: Numbered): Promise<void> {
 async function obey(order: Order): Promise<number[]> {
   switch (order.do) {
     case 'say':
+      wentOn();
       voice.say(order.text, order.usage);
       break;
     case 'partial':
+      wentOn();
       voice.partial(order.text);
       break;
     case 'toolStart':
+      wentOn();
       voice.toolStart(order.name, order.input);
       break;
     case 'toolEnd':
       if (!voice.toolEnd(order.name, order.ok, order.output)) throw new Error(`no open tool "${order.name}"`);
       break;
     case 'finish':
+      if (order.stopReason !== 'error' && order.stopReason !== 'aborted') wentOn();
       voice.finish(order);
+      break;
+    case 'take':
+      take();
+      break;
+    case 'listen':
+      listenTo(order.modes);
+      break;
+    case 'ack': {
+      const { message, ...state } = order;
+      acknowledgeAs(message, state);
+      break;
+    }
+    case 'ask':
+      ask(askDir, { ...order, id: order.ask }, (given) =>
+        tell({ t: 'answer', ask: order.ask, answer: given as FakeAnswer }),
+      );
+      break;
+    case 'withdraw':
+      withdraw(askDir, order.ask);
       break;
     case 'raw':
       stdout.write(Buffer.from(order.base64, 'base64'));

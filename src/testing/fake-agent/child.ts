@@ -1,8 +1,19 @@
+import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Identity } from '../../process/identity/index.ts';
 import { type Control, type News, createControl, inTime } from './control.ts';
 import { identityOf, isStopped, runs, signal, until } from './processes.ts';
-import type { FakeMode, FakeUsage, Ignorable, Offspring, SeenSignal, StopReason } from './wire.ts';
+import type {
+  AckState,
+  FakeAnswer,
+  FakeMode,
+  FakeUsage,
+  Ignorable,
+  Offspring,
+  SeenSignal,
+  SteerMode,
+  StopReason,
+} from './wire.ts';
 
 /** What `say` and `finish` claim to have used when they are not told otherwise. */
 export const FAKE_USAGE: FakeUsage = { input: 100, output: 20, cacheRead: 30, cacheWrite: 0, costUsd: 0.001 };
@@ -34,6 +45,21 @@ export interface FakeChild {
   usage(usage: FakeUsage): Promise<void>;
   /** The last message and the records of the end. The process lives on. A `say` afterwards opens a new run. */
   finish(end?: { text?: string; stopReason?: StopReason; errorMessage?: string; usage?: FakeUsage }): Promise<void>;
+  /**
+   * The first message that waits becomes part of the conversation, those for now before those for later (`rpc`, `json`).
+   * What follows delivers it, unless it is an `abort`.
+   */
+  take(): Promise<void>;
+  /** From now on it can be steered by its mailbox; a `json` agent does that by itself. */
+  listen(modes?: SteerMode[]): Promise<void>;
+  /** Acknowledges a message in the mailbox, by the id of its request. */
+  ack(id: string, state: AckState): Promise<void>;
+  /** Puts a question into the mailbox. */
+  ask(question: { id: string; text: string; expiresMs?: number }): Promise<void>;
+  /** Takes a question back. */
+  withdraw(id: string): Promise<void>;
+  /** Resolves with the answer to a question, now or when it comes. */
+  answered(id: string): Promise<FakeAnswer>;
   /** Bytes on stdout, as they are. */
   raw(bytes: string | Uint8Array): Promise<void>;
   stderr(text: string): Promise<void>;
@@ -60,8 +86,10 @@ export interface FakeChild {
   signals(): SeenSignal[];
   /** Commands that came on stdin (`rpc`), by type, oldest first. Complete once `closed`. */
   commands(): string[];
-  /** Messages for the running work that came on stdin (`rpc`), oldest first. It does nothing about them. */
+  /** Messages for the running work that came on stdin (`rpc`) or into the mailbox, oldest first. They wait for `take`. */
   steered(): string[];
+  /** Resolves with the first of them that nobody has asked for yet, now or when it comes. */
+  nextSteer(): Promise<string>;
   /** Resolves with the task, now or when it comes. In plain mode that is all of stdin, at its end. */
   tasked(): Promise<string>;
   /** The control connection has closed: it has ended, or is about to. Never rejects. */
@@ -79,7 +107,15 @@ export interface Handle {
 
 /** Resolves when the agent has said who it is. */
 export function meetChild(socket: Socket, patienceMs: number, met: (handle: Handle) => void): void {
-  const seen: Seen = { signals: [], commands: [], steered: [], task: null, tasked: () => {} };
+  const seen: Seen = {
+    signals: [],
+    commands: [],
+    steered: [],
+    answers: new Map(),
+    task: null,
+    tasked: () => {},
+    told: new EventEmitter(),
+  };
   const tasked = new Promise<string>((resolve) => (seen.tasked = resolve));
   const control = createControl(socket, patienceMs, (news) => {
     if (news.t === 'hello') met(createHandle(news, control, seen, tasked, patienceMs));
@@ -91,8 +127,11 @@ interface Seen {
   signals: SeenSignal[];
   commands: string[];
   steered: string[];
+  answers: Map<string, FakeAnswer>;
   task: string | null;
   tasked(task: string): void;
+  /** Emits `told` when one of the others has grown. */
+  told: EventEmitter;
 }
 
 function note(seen: Seen, news: Exclude<News, { t: 'hello' }>): void {
@@ -106,6 +145,11 @@ function note(seen: Seen, news: Exclude<News, { t: 'hello' }>): void {
       return;
     case 'steer':
       seen.steered.push(news.text);
+      seen.told.emit('told');
+      return;
+    case 'answer':
+      seen.answers.set(news.ask, news.answer);
+      seen.told.emit('told');
       return;
     case 'signal':
       seen.signals.push(news.name);
@@ -132,6 +176,7 @@ function createHandle(
       return seen.task ?? '';
     },
     ...speech(control),
+    ...correspondence(control, seen, patienceMs),
     ...family(control, offspring),
     ...ending(control, self, patienceMs),
     signals: () => [...seen.signals],
@@ -170,6 +215,41 @@ function speech(control: Control): Pick<FakeChild, Speech> {
     flood: (size) => order({ do: 'flood', ...size }),
     ignore: (what) => order({ do: 'ignore', what }),
   };
+}
+
+type Correspondence = 'take' | 'listen' | 'ack' | 'ask' | 'withdraw' | 'answered' | 'nextSteer';
+
+function correspondence(control: Control, seen: Seen, patienceMs: number): Pick<FakeChild, Correspondence> {
+  const order = async (...what: Parameters<Control['order']>): Promise<void> => {
+    await control.order(...what);
+  };
+  /** What `find` finds, now or when it is there. */
+  const wait = async <T>(find: () => T | undefined, what: string): Promise<T> => {
+    for (;;) {
+      const found = find();
+      if (found !== undefined) return found;
+      await inTime(Promise.race([once(seen.told, 'told'), endedUntold(control, what)]), patienceMs, what);
+    }
+  };
+  let asked = 0;
+  return {
+    take: () => order({ do: 'take' }),
+    listen: (modes = ['now', 'next']) => order({ do: 'listen', modes }),
+    ack: (id, state) => order({ do: 'ack', message: id, ...state }),
+    ask: ({ id, ...question }) => order({ do: 'ask', ask: id, ...question }),
+    withdraw: (id) => order({ do: 'withdraw', ask: id }),
+    answered: (id) => wait(() => seen.answers.get(id), `to be answered "${id}"`),
+    nextSteer() {
+      const at = asked;
+      asked += 1;
+      return wait(() => seen.steered[at], 'to be steered');
+    },
+  };
+}
+
+async function endedUntold({ closed }: Control, what: string): Promise<never> {
+  await closed;
+  throw new Error(`the fake agent has ended: nobody is there ${what}`);
 }
 
 function family(control: Control, known: Identity[]): Pick<FakeChild, 'holdPipes' | 'stray' | 'fork'> {

@@ -7,4 +7,13 @@ export {
   startFakeAgents,
 } from './rig.ts';
 export { FAKE_USAGE, type FakeChild } from './child.ts';
-export type { FakeMode, FakeUsage, Ignorable, SeenSignal, StopReason } from './wire.ts';
+export type {
+  AckState,
+  FakeAnswer,
+  FakeMode,
+  FakeUsage,
+  Ignorable,
+  SeenSignal,
+  SteerMode,
+  StopReason,
+} from './wire.ts';

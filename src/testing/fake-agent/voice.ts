@@ -14,6 +14,10 @@ export interface VoiceOptions {
   /** `provider/id`. */
   model: string;
   sessionId: string;
+  /** Messages of the session from before. */
+  earlier: number;
+  /** Called with each answer: then there is something to keep. */
+  answered: () => void;
 }
 
 interface OpenTool {
@@ -22,6 +26,9 @@ interface OpenTool {
 }
 
 type Message = Record<string, unknown>;
+
+/** pi's two queues of messages for the running work. */
+type Queue = 'steering' | 'followUp';
 
 const NOTHING_USED: FakeUsage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costUsd: 0 };
 
@@ -36,6 +43,7 @@ export class Voice {
   #messages: Message[] = [];
   #tools: OpenTool[] = [];
   #toolCount = 0;
+  readonly #queues: Record<Queue, string[]> = { steering: [], followUp: [] };
 
   constructor(options: VoiceOptions) {
     const slash = options.model.indexOf('/');
@@ -57,10 +65,27 @@ export class Voice {
     this.#emit({ type: 'session', version: 3, id, timestamp: new Date(now()).toISOString(), cwd });
   }
 
-  /** A run for this task begins. */
+  /** A run for this task begins, and what waits for the next tool boundary goes along. */
   begin(task: string): void {
     this.#openRun();
-    this.#whole({ role: 'user', content: textContent(task), timestamp: this.#options.now() });
+    this.#user(task);
+    if (this.#queues.steering.length > 0) this.take();
+  }
+
+  /** A message for the running work, which waits until `take`. */
+  queue(queue: Queue, text: string): void {
+    this.#queues[queue].push(text);
+    this.#tellQueues();
+  }
+
+  /** The first message that waits becomes part of the conversation, as at the end of a turn. Null: none waits. */
+  take(): string | null {
+    const text = this.#queues.steering.shift() ?? this.#queues.followUp.shift();
+    if (text === undefined) return null;
+    this.#openRun();
+    this.#tellQueues();
+    this.#user(text);
+    return text;
   }
 
   /** An assistant message after which the run goes on. Opens a run when none is open, as all that follow do. */
@@ -107,7 +132,10 @@ export class Voice {
   /** Drops what is running; nothing when no run is open. */
   abort(): void {
     if (!this.#open) return;
+    const inTool = this.#tools.length > 0;
     for (const tool of this.#tools) this.#endTool(tool, false, 'Command aborted');
+    // As pi does: what waits is taken into the turn that is dropped.
+    if (inTool && this.#queues.steering.length > 0) this.take();
     this.finish({ text: '', stopReason: 'aborted', errorMessage: 'Request was aborted.', usage: NOTHING_USED });
   }
 
@@ -129,9 +157,18 @@ export class Voice {
       followUpMode: 'one-at-a-time',
       sessionId: this.#options.sessionId,
       autoCompactionEnabled: false,
-      messageCount: this.#messages.length,
-      pendingMessageCount: 0,
+      messageCount: this.#options.earlier + this.#messages.length,
+      pendingMessageCount: this.#queues.steering.length + this.#queues.followUp.length,
     };
+  }
+
+  #user(text: string): void {
+    this.#whole({ role: 'user', content: textContent(text), timestamp: this.#options.now() });
+  }
+
+  #tellQueues(): void {
+    const { steering, followUp } = this.#queues;
+    this.#emit({ type: 'queue_update', steering: [...steering], followUp: [...followUp] });
   }
 
   #emit(record: Record<string, unknown>): void {
@@ -149,6 +186,7 @@ export class Voice {
   #whole(message: Message): void {
     this.#messages.push(message);
     const isAnswer = message['role'] === 'assistant';
+    if (isAnswer) this.#options.answered();
     const start = isAnswer ? { ...message, content: [], usage: usageRecord(NOTHING_USED) } : message;
     this.#emit({ type: 'message_start', message: start });
     this.#emit({ type: 'message_end', message });

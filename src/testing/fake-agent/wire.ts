@@ -33,12 +33,25 @@ export interface Offspring {
   keepToken: boolean;
 }
 
+export type SteerMode = 'now' | 'next' | 'auto';
+/** What a child says of a message in its mailbox. */
+export type AckState =
+  | { state: 'queued' | 'taken' | 'delivered' }
+  | { state: 'undelivered'; reason: 'aborted' | 'failed' | 'step-ended' | 'unsupported' };
+
 export type Order =
   | { do: 'say'; text: string; usage: FakeUsage }
   | { do: 'partial'; text: string }
   | { do: 'toolStart'; name: string; input: unknown }
   | { do: 'toolEnd'; name: string; ok: boolean; output: string }
   | { do: 'finish'; text: string; stopReason: StopReason; errorMessage: string | null; usage: FakeUsage }
+  /** The first message that waits becomes part of the conversation. */
+  | { do: 'take' }
+  /** Says that it listens to its mailbox. */
+  | { do: 'listen'; modes: SteerMode[] }
+  | ({ do: 'ack'; message: string } & AckState)
+  | { do: 'ask'; ask: string; text: string; expiresMs?: number }
+  | { do: 'withdraw'; ask: string }
   | { do: 'raw'; base64: string }
   | { do: 'stderr'; text: string }
   | { do: 'flood'; bytes: number; lineBytes: number }
@@ -47,6 +60,8 @@ export type Order =
   | { do: 'exit'; code: number }
   | { do: 'die'; signal: NodeJS.Signals };
 
+export type FakeAnswer = { state: 'answered'; text: string } | { state: 'declined'; reason: string };
+
 export type Numbered = Order & { id: number };
 
 export type Notice =
@@ -54,8 +69,9 @@ export type Notice =
   | { t: 'task'; text: string }
   /** A command of the two-way mode arrived on stdin. */
   | { t: 'command'; name: string }
-  /** A message for the running work arrived on stdin. */
+  /** A message for the running work arrived, on stdin or in the mailbox. */
   | { t: 'steer'; text: string }
+  | { t: 'answer'; ask: string; answer: FakeAnswer }
   | { t: 'signal'; name: SeenSignal }
   | { t: 'done'; id: number; pids: number[] }
   | { t: 'failed'; id: number; message: string };

@@ -108,7 +108,7 @@ export async function endZoo({ rig, cages }: Zoo, ending: Ending): Promise<void>
       rig.stop();
       break;
     case 'limit':
-      for (const { animal } of cages) rig.runtime.extend(0, animal);
+      for (const { animal } of cages) rig.extend(0, animal);
       break;
     case 'exit':
       break;

@@ -1,0 +1,196 @@
+import { type DoneActorEvent, assertEvent } from 'xstate';
+import { askActor, stepActor, steeringActor } from './actor-ids.ts';
+import { counted, kept, refusedStatus } from './policy/steering.ts';
+import { planOf } from './policy/schedule.ts';
+import { type RunContext, base } from './run-base.ts';
+import type {
+  Answer,
+  AskEvent,
+  AskInput,
+  AskOutput,
+  Command,
+  Instant,
+  MessageNotice,
+  StepId,
+  SteerStatus,
+  SteeringEvent,
+  SteeringInput,
+  SteeringOutput,
+  UndeliveredReason,
+} from './protocol.ts';
+
+/** What a run does about messages to its agents and about their questions. */
+
+/** Of those whose time was over while they were with an agent. */
+const MOST_UNHEARD = 256;
+/** Asks that are open at one time; one more is declined. */
+const MOST_ASKS = 64;
+
+const toSteering = (event: SteeringEvent): SteeringEvent => event;
+const toAsk = (event: AskEvent): AskEvent => event;
+const toStep = (event: MessageNotice): MessageNotice => event;
+
+/** To the agents that work; when none does yet, to those that will. */
+function targetsOf({ live, attempts }: RunContext, step: StepId | undefined): StepId[] {
+  if (step !== undefined) return [step];
+  const working = live.filter((id) => attempts[id] !== undefined);
+  return working.length > 0 ? working : live;
+}
+
+/** Requests that are open and meant for this step. */
+export const steersOf = ({ steers }: RunContext, step: StepId): string[] =>
+  steers.flatMap(({ id, steps }) => (steps.includes(step) ? [id] : []));
+
+export const openSteering = base.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, 'run.command');
+  const { at, command } = event;
+  if (command.type !== 'steer') return;
+  const { id, source, mode, text, expiresMs = null } = command;
+  const targets = targetsOf(context, command.step);
+  const input: SteeringInput = { id, source, mode, text, targets, expiresMs, at };
+  enqueue.spawnChild('steering', { id: steeringActor(id), input });
+  enqueue.assign({ steers: [...context.steers, { id, steps: targets }] });
+  for (const step of targets) {
+    const attempt = context.attempts[step];
+    if (attempt !== undefined)
+      enqueue.sendTo(steeringActor(id), toSteering({ type: 'attempt.live', at, step, attempt }));
+  }
+});
+
+/** A request that was not taken on, as far as the ledger goes. */
+export function refusedSteer(
+  context: RunContext,
+  { id, source, mode, text }: Extract<Command, { type: 'steer' }>,
+  reason: UndeliveredReason,
+  at: Instant,
+): RunContext['steering'] {
+  return ended(context, refusedStatus({ id, source, mode, text, at, reason }));
+}
+
+const ended = ({ steering }: RunContext, one: SteerStatus): RunContext['steering'] => ({
+  totals: counted(steering.totals, one),
+  recent: kept(steering.recent, one),
+});
+
+export const endSteering = base.enqueueActions(({ context, event, enqueue }) => {
+  const { unheard, ...status } = (event as unknown as DoneActorEvent<SteeringOutput>).output;
+  const { id, state, reason, partial, endedAt: at } = status;
+  enqueue.stopChild(steeringActor(id));
+  enqueue.assign({
+    steers: context.steers.filter((one) => one.id !== id),
+    steering: ended(context, status),
+    unheard: [...context.unheard, ...unheard.map((step) => ({ id, step }))].slice(-MOST_UNHEARD),
+  });
+  enqueue({ type: 'answer', params: answerTo(status) });
+  if (state === 'delivered') return;
+  const outcome = partial === true ? 'partial' : 'undelivered';
+  const because = reason ?? 'failed';
+  enqueue({
+    type: 'record',
+    params: { type: 'notice', at, about: 'steering', id, state: outcome, reason: because },
+  });
+});
+
+const answerTo = ({ id, state, reason, partial, targets, targetCount, endedAt }: SteerStatus): Answer => ({
+  id,
+  command: 'steer',
+  verdict: state === 'delivered' ? 'delivered' : 'undelivered',
+  ...(reason === undefined ? {} : { reason }),
+  at: endedAt ?? '',
+  ...(targetCount > 1 ? { targets } : {}),
+  ...(partial === true ? { partial } : {}),
+});
+
+export const handOver = base.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, 'steer.hand');
+  const { at, id, step, mode } = event;
+  if (context.live.includes(step)) enqueue.sendTo(stepActor(step), toStep({ type: 'steer', at, id, mode }));
+});
+
+export const tellQueued = base.enqueueActions(({ event, enqueue }) => {
+  assertEvent(event, 'steer.waits');
+  const { at, id } = event;
+  enqueue({ type: 'progress', params: { id, command: 'steer', verdict: 'queued', at } });
+});
+
+/** What an agent says of a message; of one whose end is known already only that it took it after all. */
+export const hearOfSteer = base.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, 'steer.heard');
+  const { id, step, at, state } = event;
+  if (context.steers.some((one) => one.id === id)) {
+    enqueue.sendTo(steeringActor(id), toSteering(event));
+    return;
+  }
+  const isLate = context.unheard.some((one) => one.id === id && one.step === step);
+  if (!isLate || (state !== 'delivered' && state !== 'undelivered')) return;
+  const unheard = context.unheard.filter((one) => one.id !== id || one.step !== step);
+  enqueue.assign({ unheard });
+  if (state === 'undelivered') return;
+  const { totals, recent } = context.steering;
+  enqueue.assign({ steering: { totals: { ...totals, late: totals.late + 1 }, recent } });
+  enqueue({ type: 'record', params: { type: 'steer.late', at, id, step } });
+});
+
+export const noteLive = base.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, 'attempt.live');
+  enqueue.assign({ attempts: { ...context.attempts, [event.step]: event.attempt } });
+  for (const id of steersOf(context, event.step)) enqueue.sendTo(steeringActor(id), toSteering(event));
+});
+
+export const noteOver = base.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, 'attempt.over');
+  const { at, step, attempt } = event;
+  const { [step]: _closed, ...attempts } = context.attempts;
+  enqueue.assign({ attempts, unheard: context.unheard.filter((one) => one.step !== step) });
+  for (const id of steersOf(context, step)) enqueue.sendTo(steeringActor(id), toSteering(event));
+  for (const ask of context.asks) {
+    if (ask.step === step && ask.attempt === attempt) enqueue.sendTo(askActor(ask.id), toAsk({ type: 'ask.gone', at }));
+  }
+});
+
+/** Nothing starts any more: what waits for a start waits in vain, and nobody will answer. */
+export const tellRunOver = base.enqueueActions(({ context, enqueue }) => {
+  const { at, steers, asks } = context;
+  for (const { id } of steers) enqueue.sendTo(steeringActor(id), toSteering({ type: 'run.over', at }));
+  for (const { id } of asks) enqueue.sendTo(askActor(id), toAsk({ type: 'run.over', at }));
+});
+
+/** One more than can be open, and one that comes while everything is being ended, is declined. */
+export const openAsk = base.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, 'ask.asked');
+  const { ask: id, step, attempt, at, text, expiresAt } = event;
+  const isKnown = [...context.asks, ...context.asked].some((one) => one.id === id);
+  const plan = planOf(context.steps, step);
+  if (isKnown || plan === undefined) return;
+  const isTooMuch = context.cause !== null || context.asks.length >= MOST_ASKS;
+  const input: AskInput = { id, step, attempt, at, text, expiresAt };
+  enqueue.spawnChild('ask', { id: askActor(id), input });
+  if (isTooMuch || plan.asks === 'decline') enqueue.sendTo(askActor(id), toAsk({ type: 'ask.decline', at }));
+  enqueue.assign({ asks: [...context.asks, { id, step, attempt }] });
+});
+
+export const withdrawAsk = base.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, 'ask.gone');
+  const { ask, step, at } = event;
+  if (!context.asks.some((one) => one.id === ask && one.step === step)) return;
+  enqueue.sendTo(askActor(ask), toAsk({ type: 'ask.gone', at }));
+});
+
+export const answerAsk = base.enqueueActions(({ event, enqueue }) => {
+  assertEvent(event, 'run.command');
+  const { at, command } = event;
+  if (command.type !== 'answer') return;
+  const { ask, id, text } = command;
+  enqueue.sendTo(askActor(ask), toAsk({ type: 'ask.answer', at, command: id, text }));
+});
+
+export const endAsk = base.enqueueActions(({ context, event, enqueue }) => {
+  const { command, ...status } = (event as unknown as DoneActorEvent<AskOutput>).output;
+  const { id, step, endedAt: at } = status;
+  enqueue.stopChild(askActor(id));
+  enqueue.assign({ asks: context.asks.filter((one) => one.id !== id), asked: kept(context.asked, status) });
+  // The child waits for a word, unless it is it that does not wait any more.
+  if (context.live.includes(step)) {
+    enqueue.sendTo(stepActor(step), toStep({ type: 'ask.settled', at, ask: id, command }));
+  }
+});

@@ -1,0 +1,221 @@
+import { join } from 'node:path';
+import type { SteerMode } from '../../machines/protocol.ts';
+import { safeId } from '../ids.ts';
+import { type Answer, Asks } from './asks.ts';
+import { type Folder, empty, folderAt, readSmall, remove, signatureOf, writeInto } from './files.ts';
+import { type MailboxFolders, type MailboxPaths, foldersOf } from './paths.ts';
+import type { MailboxProblem } from './problem.ts';
+import { type Ack, type Capability, MAX_ACK_BYTES, type SteerRequest, ackSchema, capabilitySchema } from './schemas.ts';
+import { FolderWatch, type WatchOptions } from './watch.ts';
+
+export interface MailboxOptions extends Pick<WatchOptions, 'start' | 'safetyMs' | 'pollMs'> {
+  /**
+   * `expected`: this child will listen, though it may still be starting: messages wait for it.
+   * `declared`: it listens when its capability file is there, else it cannot be steered.
+   */
+  listens: 'expected' | 'declared';
+  /** A message has got on. The final one for each message comes once, at `close` at the latest. */
+  onAck: (ack: Ack) => void;
+  onAsk: (ask: { id: string; text: string; expiresMs: number | null }) => void;
+  /** The child has withdrawn it, or has ended. */
+  onAskGone: (id: string) => void;
+  onCapability: (capability: Capability) => void;
+  onProblem: (problem: MailboxProblem) => void;
+}
+
+/** `sent`: it lies there for the child, and `onAck` will tell. Everything else is the last that is heard of it. */
+export type SteerResult = 'sent' | 'unsupported' | 'failed';
+
+/** The mailbox of one child, from before its launch until it has ended. Calls nothing back before `openMailbox` is over. */
+export interface Mailbox {
+  steer(message: { id: string; mode: SteerMode; text: string }): SteerResult;
+  /** `gone`: nobody waits for it any more. */
+  answer(ask: string, answer: Answer): 'answered' | 'gone' | 'failed';
+  /** Reads what the child has written last, ends what is open, and removes every file. */
+  close(): void;
+}
+
+export function openMailbox(paths: MailboxPaths, options: MailboxOptions): Mailbox {
+  return new FolderMailbox(paths, options);
+}
+
+const RANK = { sent: 0, queued: 1, taken: 2, delivered: 3, undelivered: 3 } as const;
+
+interface Sent {
+  id: string;
+  /** Of the request, and of its acknowledgement. */
+  file: string;
+  state: 'sent' | 'queued' | 'taken';
+  /** The acknowledgement that was read last. */
+  signature: string | null;
+}
+
+class FolderMailbox implements Mailbox {
+  readonly #options: MailboxOptions;
+  readonly #at: MailboxFolders;
+  readonly #steer: Folder;
+  readonly #requests: Folder;
+  readonly #acks: Folder;
+  readonly #asks: Asks;
+  readonly #watch: FolderWatch;
+  readonly #sent = new Map<string, Sent>();
+  #count = 0;
+  #capability: Capability | null = null;
+  #capabilityRead: string | null = null;
+  /** What has been complained of. */
+  #told = new Set<string>();
+  #closed = false;
+
+  constructor(paths: MailboxPaths, options: MailboxOptions) {
+    this.#options = options;
+    this.#at = foldersOf(paths);
+    this.#steer = folderAt(paths.steer);
+    this.#requests = folderAt(this.#at.requests, this.#steer);
+    this.#acks = folderAt(this.#at.acks, this.#steer);
+    this.#asks = new Asks({
+      paths: { ask: paths.ask, requests: this.#at.asks, answers: this.#at.answers },
+      onAsk: options.onAsk,
+      onAskGone: options.onAskGone,
+      problem: (code, message) => this.#problem(code, message),
+      follow: (folder) => this.#watch.follow(folder),
+    });
+    this.#watch = new FolderWatch({
+      ...options,
+      folders: [paths.steer, paths.ask],
+      look: () => this.#look(),
+      failed: (reason) => this.#problem('polling', `the mailbox cannot be watched: ${reason}`),
+    });
+  }
+
+  steer({ id, mode, text }: { id: string; mode: SteerMode; text: string }): SteerResult {
+    if (this.#closed) return 'failed';
+    if (this.#sent.has(id)) return 'sent';
+    this.#readCapability();
+    if (!this.#takes(mode)) return 'unsupported';
+    const request: SteerRequest = { v: 1, id, mode, text };
+    this.#count += 1;
+    const file = fileOf(this.#count, id);
+    const written = writeInto(this.#requests, file, request);
+    if (written.type === 'trouble') {
+      this.#problem('unwritable', `a message could not be given to the child (${written.code})`);
+      return 'failed';
+    }
+    this.#sent.set(id, { id, file, state: 'sent', signature: null });
+    return 'sent';
+  }
+
+  answer(ask: string, answer: Answer): 'answered' | 'gone' | 'failed' {
+    return this.#closed ? 'gone' : this.#asks.answer(ask, answer);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#look();
+    this.#closed = true;
+    this.#watch.close();
+    for (const sent of this.#sent.values())
+      this.#end(sent, { id: sent.id, state: 'undelivered', reason: this.#missed(sent) });
+    this.#asks.close();
+    for (const folder of [this.#requests, this.#acks]) empty(folder);
+    empty(this.#steer, ['requests', 'acks']);
+  }
+
+  #look(): void {
+    if (this.#closed) return;
+    this.#readCapability();
+    this.#readAcks();
+    this.#asks.look();
+  }
+
+  /* ---------------------------------------------------------------- steering */
+
+  #takes(mode: SteerMode): boolean {
+    const capability = this.#capability;
+    if (capability === null) return this.#options.listens === 'expected';
+    return mode === 'auto' || capability.modes.includes(mode);
+  }
+
+  #readCapability(): void {
+    if (this.#capability !== null || this.#steer.state() !== 'here') return;
+    const signature = signatureOf(this.#at.capability);
+    if (signature === null || signature === this.#capabilityRead) return;
+    this.#capabilityRead = signature;
+    const read = readSmall(this.#at.capability, capabilitySchema, MAX_ACK_BYTES);
+    if (read.type === 'bad') this.#problem('bad-file', `capability.json: ${read.reason}`);
+    if (read.type !== 'ok') return;
+    this.#capability = read.value;
+    this.#options.onCapability(read.value);
+  }
+
+  #readAcks(): void {
+    if (this.#sent.size === 0) return;
+    const state = this.#acks.state();
+    if (state === 'replaced') this.#problem('folder-replaced', `${this.#at.acks} is not the folder it was`);
+    if (state !== 'here') return;
+    this.#watch.follow(this.#at.acks);
+    // Only of what is open: how many other files a child puts there costs us nothing.
+    for (const sent of this.#sent.values()) this.#readAck(sent);
+  }
+
+  #readAck(sent: Sent): void {
+    const path = join(this.#at.acks, sent.file);
+    const signature = signatureOf(path);
+    if (signature === null || signature === sent.signature) return;
+    sent.signature = signature;
+    const read = readSmall(path, ackSchema, MAX_ACK_BYTES);
+    if (read.type === 'missing') return;
+    if (read.type === 'bad') {
+      this.#problem('bad-file', `an acknowledgement: ${read.reason}`);
+      return;
+    }
+    const { v: _v, ...ack } = read.value;
+    if (ack.id !== sent.id) this.#problem('bad-file', 'an acknowledgement carries another id than its file');
+    else if (RANK[ack.state] > RANK[sent.state]) this.#advance(sent, ack);
+  }
+
+  #advance(sent: Sent, ack: Ack): void {
+    switch (ack.state) {
+      case 'queued':
+      case 'taken':
+        sent.state = ack.state;
+        this.#options.onAck(ack);
+        return;
+      case 'delivered':
+      case 'undelivered':
+        this.#end(sent, ack);
+    }
+  }
+
+  #end({ id, file }: Sent, ack: Ack): void {
+    this.#sent.delete(id);
+    // The text stays nowhere longer than it is needed.
+    if (this.#requests.state() === 'here') remove(join(this.#at.requests, file));
+    if (this.#acks.state() === 'here') remove(join(this.#at.acks, file));
+    this.#options.onAck(ack);
+  }
+
+  /** The child has ended, and this is how far the message had got. */
+  #missed({ state }: Sent): 'unconfirmed' | 'step-ended' | 'aborted' {
+    switch (state) {
+      case 'taken':
+        return 'aborted';
+      case 'queued':
+        return 'step-ended';
+      case 'sent':
+        // A child that listened may have read it and said nothing.
+        return this.#capability === null ? 'step-ended' : 'unconfirmed';
+    }
+  }
+
+  #problem(code: MailboxProblem['code'], message: string): void {
+    const key = `${code} ${message}`;
+    if (this.#told.has(key) || this.#told.size >= MAX_PROBLEMS) return;
+    this.#told.add(key);
+    this.#options.onProblem({ code, message });
+  }
+}
+
+const MAX_PROBLEMS = 32;
+
+/** Sorted by name they are in the order in which they were sent. */
+const fileOf = (count: number, id: string): string => `${String(count).padStart(6, '0')}-${safeId(id)}.json`;
