@@ -1,5 +1,5 @@
 // The house plan as import rules (docs/architecture.md). Checked in CI; test/house.real.test.ts plants violations.
-const rooms = 'agents|bus|host|inbox|mailbox|observe|plan|process|quality|record|workspace';
+const rooms = 'agents|bus|host|inbox|mailbox|nest|observe|plan|process|quality|record|workspace';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

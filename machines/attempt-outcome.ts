@@ -13,7 +13,7 @@ import type {
   JournalBody,
   OpenTool,
   Proof,
-  StopRung,
+  Rung,
   Usage,
 } from './protocol.ts';
 
@@ -55,9 +55,13 @@ export function inputOf(context: AttemptContext): AttemptInput {
   return { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, at };
 }
 
-/** An agent that has finished its work is not asked to drop it. */
-export function ladderFor(context: AttemptContext): StopRung[] {
-  return context.forcedExit ? context.ladder.filter((rung) => rung.do !== 'abort') : context.ladder;
+/** An agent that has finished its work is not asked to drop it; what was interrupted interrupts what it has started. */
+export function ladderFor({ ladder, forcedExit, cause }: Pick<AttemptContext, 'ladder' | 'forcedExit' | 'cause'>) {
+  return ladder.flatMap((rung): Rung[] => {
+    if (rung.do === 'abort' && forcedExit) return [];
+    if (rung.do === 'stop-nested' && cause?.type === 'interrupt') return [{ ...rung, do: 'interrupt-nested' }];
+    return [rung];
+  });
 }
 
 export function conclude(context: AttemptContext): AttemptOutput {

@@ -1,3 +1,4 @@
+import { goingOn, nestedOf, stableNested } from './policy/nested.ts';
 import { NO_USAGE, addUsage } from './policy/outcome.ts';
 import {
   NO_TOTALS,
@@ -18,6 +19,7 @@ import type {
   AttemptStatus,
   Instant,
   JournalRecord,
+  NestedStatus,
   Status,
   StepId,
   StepPlan,
@@ -89,7 +91,14 @@ export function stable(status: Status): Status {
   const steps = status.steps.map((step) =>
     without(step, isRunning(step) ? [...VOLATILE_STEP, ...VOLATILE_WHILE_RUNNING] : VOLATILE_STEP),
   );
-  return { ...without(status, VOLATILE_RUN), updatedAt: '', steps, usage: totalUsage(steps) };
+  const { nested } = status;
+  return {
+    ...without(status, VOLATILE_RUN),
+    updatedAt: '',
+    steps,
+    usage: totalUsage(steps),
+    ...(nested === undefined ? {} : { nested: { ...nested, runs: nested.runs.map(stableNested) } }),
+  };
 }
 
 const isRunning = ({ state }: StepStatus): boolean =>
@@ -127,6 +136,7 @@ export class Folding {
   #totals: Totals = NO_TOTALS;
   readonly #asks = new Map<string, AskStatus>();
   #asked: AskStatus[] = [];
+  readonly #nested = new Map<string, NestedStatus>();
 
   take(record: JournalRecord): void {
     if (record.type === 'run.started') {
@@ -156,6 +166,7 @@ export class Folding {
       usage: totalUsage(steps),
       steering: steeringOf(this.#totals, this.#ended, open),
       asks,
+      ...nestedOf([...this.#nested.values()]),
     });
   }
 
@@ -245,6 +256,17 @@ export class Folding {
         this.#asked = kept(this.#asked, { ...ask, state: ENDS[record.type] ?? 'expired', endedAt: record.ts });
         return;
       }
+      case 'nested.started': {
+        const { run: id, step, attempt, depth } = record;
+        this.#nested.set(id, goingOn({ id, step, attempt, depth }));
+        return;
+      }
+      case 'nested.ended': {
+        const { run: id, state, name, counts, ts: updatedAt } = record;
+        const known = this.#nested.get(id);
+        if (known !== undefined) this.#nested.set(id, { ...known, state, name, counts, updatedAt });
+        return;
+      }
       case 'run.started':
       case 'run.completed':
       case 'cause.late':
@@ -304,6 +326,7 @@ function begun(record: JournalRecord & { type: 'run.started' }): Status {
     labels: record.labels,
     steering: steeringOf(NO_TOTALS, [], []),
     asks: [],
+    ...(record.parent === undefined ? {} : { parent: record.parent }),
   };
 }
 

@@ -3,6 +3,7 @@ import { askActor, stepActor, steeringActor } from './actor-ids.ts';
 import type { AskContext } from './ask.ts';
 import { askStatus } from './ask.ts';
 import { MOST_ATTEMPTS, attemptStatus, count, pendingStep, totalUsage } from './fold.ts';
+import { nestedOf } from './policy/nested.ts';
 import { NO_USAGE, addUsage } from './policy/outcome.ts';
 import { summarize } from './policy/proof.ts';
 import { steerStatus, steeringOf } from './policy/steering.ts';
@@ -12,6 +13,8 @@ import type {
   AskStatus,
   AttemptOutput,
   Instant,
+  NestedSeen,
+  NestedStatus,
   OpenTool,
   RunState,
   Status,
@@ -91,6 +94,8 @@ export function project(snapshot: AnyMachineSnapshot, when: { seq: number; updat
     labels: context.labels,
     steering: steeringOf(totals, recent, openSteers(snapshot, context)),
     asks,
+    ...(context.parent === undefined ? {} : { parent: context.parent }),
+    ...nestedOf(context.nested.map(shownOf)),
     ...(context.degraded ? { persistence: 'degraded' } : {}),
   };
 }
@@ -102,6 +107,9 @@ function runState(snapshot: AnyMachineSnapshot, context: RunContext): RunState {
   if (snapshot.matches({ active: 'stopping' })) return 'stopping';
   return 'finalizing';
 }
+
+/** Without what orders the looks at it. */
+const shownOf = ({ epoch: _epoch, seq: _seq, ...shown }: NestedSeen): NestedStatus => shown;
 
 function openSteers(snapshot: AnyMachineSnapshot, { steers }: RunContext): SteerStatus[] {
   return steers.flatMap(({ id }) => {

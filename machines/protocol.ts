@@ -87,6 +87,13 @@ export interface StopRung {
   graceMs: number;
 }
 
+/** Above those of the agent: the runs that the attempt has started are told to end, and waited for. */
+export interface NestedRung {
+  do: 'stop-nested' | 'interrupt-nested';
+  graceMs: number;
+}
+export type Rung = StopRung | NestedRung;
+
 /* ------------------------------------------------------------------ causes */
 
 /**
@@ -216,7 +223,7 @@ export interface Member {
 
 export interface SentSignal {
   at: Instant;
-  rung: StopRung['do'];
+  rung: Rung['do'];
   /** How many processes or groups were signalled; 0 when there was nobody left. */
   targets: number;
   error?: string;
@@ -307,7 +314,7 @@ export interface AttemptInput {
   token: string;
   agent: string;
   model: string | null;
-  ladder: StopRung[];
+  ladder: Rung[];
   limits: AttemptLimits;
   leftovers: StepPlan['leftovers'];
   /** How the task reaches the child; `file` after it was killed with the task among its arguments. */
@@ -379,7 +386,7 @@ export interface TerminationInput {
   n: number;
   /** `leftovers`: the leader has gone by itself, look first. `stop`: climb the ladder first. */
   why: 'leftovers' | 'stop';
-  ladder: StopRung[];
+  ladder: Rung[];
   /** For what is found after a natural exit; everything else is ended. */
   policy: StepPlan['leftovers'];
   at: Instant;
@@ -388,12 +395,12 @@ export interface TerminationInput {
 /** Told by a termination to its attempt: the slot can be given on, the search is still to come. */
 export type ReleasedEvent = { type: 'termination.released' };
 
-export type TreeCommand = { type: 'tree.apply'; rung: StopRung['do'] } | { type: 'tree.look' };
+export type TreeCommand = { type: 'tree.apply'; rung: Rung['do'] } | { type: 'tree.look' };
 
 export type TreeEvent =
   | ({ type: 'tree.applied' } & SentSignal)
   /** This tree has no such rung (no protocol to abort by): the next one, without its grace. */
-  | { type: 'tree.refused'; at: Instant; rung: StopRung['do'] }
+  | { type: 'tree.refused'; at: Instant; rung: Rung['do'] }
   /** The leader was reaped and nobody but zombies is left in its group. */
   | { type: 'tree.emptied'; at: Instant }
   /** `search` tells one search from another: two attempts can share one, two looks must not. */
@@ -476,8 +483,7 @@ export interface ActivityInput {
 }
 
 export type PrepareOutput =
-  | { type: 'ready'; at: Instant; token: string; ladder: StopRung[] }
-  | { type: 'refused'; at: Instant; failure: Failure };
+  { type: 'ready'; at: Instant; token: string; ladder: Rung[] } | { type: 'refused'; at: Instant; failure: Failure };
 
 /** A new limit, from now on; 0 is now. */
 export type DeadlineCommand = { type: 'deadline.set'; limitMs: number };
@@ -579,6 +585,8 @@ export interface RunInput {
   labels: Record<string, string>;
   owner: Owner;
   seed: number;
+  /** Where it was started, when a child of another run did. */
+  parent?: RunParent;
 }
 
 /**
@@ -669,6 +677,8 @@ export type RunEvent =
   | { type: 'deadline.reached'; at: Instant }
   /** The wall clock was set: it is `byMs` from where the monotonic clock says it should be. */
   | { type: 'clock.jumped'; at: Instant; byMs: number }
+  /** How the runs that its children have started are now; those of which there is news. */
+  | { type: 'nested.seen'; at: Instant; runs: NestedSeen[] }
   /** The journal cannot be written; its lines wait. */
   | { type: 'record.degraded' }
   | { type: 'record.restored' }
@@ -748,6 +758,7 @@ export type JournalBody =
       labels: Record<string, string>;
       owner: Owner;
       deadlineAt: Instant | null;
+      parent?: RunParent;
     }
   | { type: 'run.stopping'; at: Instant; cause: Cause }
   | { type: 'run.deadline-moved'; at: Instant; from: Instant | null; to: Instant }
@@ -813,6 +824,18 @@ export type JournalBody =
       usage: Usage;
       /** Null when no process was ever started. */
       proof: ProofSummary | null;
+    }
+  /** A run that a child of this one has started was seen, or goes on after it had ended. */
+  | { type: 'nested.started'; at: Instant; run: string; step: StepId; attempt: number; depth: number }
+  | {
+      type: 'nested.ended';
+      at: Instant;
+      run: string;
+      step: StepId;
+      attempt: number;
+      state: RunOutcome['state'];
+      name: string;
+      counts: NestedStatus['counts'];
     }
   | { type: 'cause.late'; at: Instant; step?: StepId; attempt?: number; cause: Cause; won: Cause }
   | { type: 'command.accepted'; at: Instant; id: string; command: string; source: string }
@@ -998,6 +1021,10 @@ export interface Status {
   steering: { counts: SteeringCounts; recent: SteerStatus[] };
   /** The last 20 that have ended, then those that are open (at most 64). */
   asks: AskStatus[];
+  /** Of a nested run. */
+  parent?: RunParent;
+  /** Runs that its children have started, once there was one: how many, and at most 16 of them. */
+  nested?: { total: number; runs: NestedStatus[] };
   /** Only while a record could not be written. */
   persistence?: 'degraded';
 }
@@ -1018,4 +1045,35 @@ export interface PathStep {
   from: string | null;
   to: string;
   record: JournalRecord;
+}
+
+/* ------------------------------------------------------------------ nested runs */
+
+/** Where a nested run was started, and how far below the top run: 1 is by a child of the top run itself. */
+export interface RunParent {
+  run: string;
+  step: StepId;
+  attempt: number;
+  depth: number;
+}
+
+/** A nested run as its own status says, read by the runner of its parent. */
+export interface NestedSeen extends NestedStatus {
+  epoch: number;
+  seq: number;
+}
+
+/** What the parent shows of it. */
+export interface NestedStatus {
+  id: string;
+  /** In which attempt of the parent it was started. */
+  step: StepId;
+  attempt: number;
+  depth: number;
+  state: RunState;
+  name: string;
+  /** Of its steps. */
+  counts: Partial<Record<StepState, number>>;
+  /** When it said so. */
+  updatedAt: Instant;
 }

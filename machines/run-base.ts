@@ -17,6 +17,7 @@ import type {
   FinalizeOutput,
   Instant,
   JournalBody,
+  NestedSeen,
   Progress,
   RunEvent,
   RunInput,
@@ -67,6 +68,8 @@ export interface RunContext extends RunInput {
   asks: { id: string; step: StepId; attempt: number }[];
   /** The last asks that have ended. */
   asked: AskStatus[];
+  /** Runs that its children have started, in the order in which they were seen. */
+  nested: NestedSeen[];
   /** Latched; null while nobody has ended the run. */
   cause: Cause | null;
   /** Decided when finalizing is entered: the commit point. */
@@ -85,6 +88,7 @@ export interface OpenCommand {
 type WindUp = { type: 'messages.over' };
 export type RunMachineEvent = RunEvent | FinalizeEvent | WindUp;
 type None = { type: 'none' };
+type NestEvent = Extract<RunEvent, { type: 'nested.seen' }>;
 
 /** What the run machine is made with: its types, its ports, and the actions that the runtime fills. */
 export const base = setup({
@@ -102,6 +106,7 @@ export const base = setup({
     deadline: port<DeadlineCommand, { limitMs: number | null }, undefined, { type: 'deadline.reached'; at: Instant }>(
       'deadline',
     ),
+    nest: port<None, { look: 'again' | 'once' }, undefined, NestEvent>('nest'),
     finalize: port<None, FinalizeInput, FinalizeOutput, FinalizeEvent>('finalize'),
   },
   actions: {

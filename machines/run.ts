@@ -9,6 +9,7 @@ import { type RunContext, type RunMachineEvent, base } from './run-base.ts';
 import * as commands from './run-commands.ts';
 import { causeOfCommand, neverStarted, settle, settledRecord, tellStepOver, waitingEnded } from './run-commands.ts';
 import * as messages from './run-messages.ts';
+import { seeBelow } from './run-nested.ts';
 import type {
   Answer,
   Cause,
@@ -47,6 +48,7 @@ function causeIn(event: RunMachineEvent, limitMs: number | null): Cause | null {
     case 'ask.asked':
     case 'ask.gone':
     case 'messages.over':
+    case 'nested.seen':
     case 'finalize.settled':
     case 'finalize.degraded':
     case 'finalize.restored':
@@ -86,10 +88,21 @@ export const runMachine = base
         return { startedAt: event.at, at: event.at, deadlineAt };
       }),
       recordStarted: base.enqueueActions(({ context, enqueue }) => {
-        const { id: run, name, steps, limits, labels, owner, startedAt: at, deadlineAt } = context;
+        const { id: run, name, steps, limits, labels, owner, startedAt: at, deadlineAt, parent } = context;
         enqueue({
           type: 'record',
-          params: { type: 'run.started', at, run, name, steps, limits, labels, owner, deadlineAt },
+          params: {
+            type: 'run.started',
+            at,
+            run,
+            name,
+            steps,
+            limits,
+            labels,
+            owner,
+            deadlineAt,
+            ...(parent === undefined ? {} : { parent }),
+          },
         });
       }),
       /** Starts what can start and skips what never can. */
@@ -227,6 +240,7 @@ export const runMachine = base
       withdrawAsk: messages.withdrawAsk,
       answerAsk: messages.answerAsk,
       endAsk: messages.endAsk,
+      seeBelow,
       recordLate: base.enqueueActions(({ context, event, enqueue }) => {
         const cause = causeIn(event, context.limitMs);
         const won = context.outcome?.cause ?? context.cause;
@@ -279,6 +293,7 @@ export const runMachine = base
       unheard: [],
       asks: [],
       asked: [],
+      nested: [],
       cause: null,
       outcome: null,
       recorded: false,
@@ -305,11 +320,14 @@ export const runMachine = base
       active: {
         tags: 'active',
         description: 'Work is going on, or is being ended; the run deadline holds for both',
-        invoke: {
-          id: 'deadline',
-          src: 'deadline',
-          input: ({ context }) => ({ limitMs: context.limits.timeoutMs }),
-        },
+        invoke: [
+          {
+            id: 'deadline',
+            src: 'deadline',
+            input: ({ context }) => ({ limitMs: context.limits.timeoutMs }),
+          },
+          { id: 'nest', src: 'nest', input: { look: 'again' } },
+        ],
         initial: 'running',
         on: {
           'step.released': { actions: 'releaseSlot' },
@@ -323,6 +341,7 @@ export const runMachine = base
           'steer.heard': { actions: 'hearOfSteer' },
           'ask.asked': { actions: 'openAsk' },
           'ask.gone': { actions: 'withdrawAsk' },
+          'nested.seen': { actions: 'seeBelow' },
           'xstate.done.actor.*': [
             { guard: 'ofSteering', actions: 'endSteering' },
             { guard: 'ofAsk', actions: 'endAsk' },
@@ -429,7 +448,14 @@ export const runMachine = base
         },
         initial: 'closing',
         states: {
-          closing: { on: { 'finalize.settled': { target: 'publishing', actions: 'noteSettled' } } },
+          closing: {
+            description: 'What the runs below have come to is looked at once more',
+            invoke: { id: 'nest', src: 'nest', input: { look: 'once' } },
+            on: {
+              'nested.seen': { actions: 'seeBelow' },
+              'finalize.settled': { target: 'publishing', actions: 'noteSettled' },
+            },
+          },
           publishing: { description: 'run.settled is on disk: from here on the run has ended' },
         },
       },

@@ -26,7 +26,7 @@ import type {
   StepOutcome,
   StepOutput,
   StepPlan,
-  StopRung,
+  Rung,
   Tries,
 } from './protocol.ts';
 
@@ -39,7 +39,7 @@ export interface StepContext {
   startedAt: Instant;
   at: Instant;
   token: string;
-  ladder: StopRung[];
+  ladder: Rung[];
   /** Those before a pause included. */
   attempts: AttemptOutput[];
   /** The agent's session that its attempts go on in, after a pause. */

@@ -8,7 +8,7 @@ import type {
   ProofLevel,
   ReleasedEvent,
   SentSignal,
-  StopRung,
+  Rung,
   TerminationInput,
   TreeCommand,
   TreeEvent,
@@ -34,10 +34,10 @@ export interface TerminationContext extends TerminationInput {
 }
 
 const tell = (command: TreeCommand): TreeCommand => command;
-const isKill = (rung: StopRung): boolean => rung.do === 'SIGKILL';
+const isKill = (rung: Rung): boolean => rung.do === 'SIGKILL';
 /** Rungs that ask; the last resort is not on the ladder but a state of its own. */
-const asks = (context: TerminationContext): StopRung[] => context.ladder.filter((rung) => !isKill(rung));
-const currentRung = (context: TerminationContext): StopRung | undefined => asks(context)[context.rung];
+const asks = (context: TerminationContext): Rung[] => context.ladder.filter((rung) => !isKill(rung));
+const currentRung = (context: TerminationContext): Rung | undefined => asks(context)[context.rung];
 
 const sameProcess = (a: Member, b: Member): boolean => a.pid === b.pid && a.startTime === b.startTime;
 const merge = (known: Member[], found: Member[]): Member[] => [

@@ -4,6 +4,7 @@ export type ErrorCode =
   | 'root-refused'
   | 'run-exists'
   | 'bad-id'
+  | 'nest-refused'
   | 'record-failed'
   | 'runner-start'
   | 'run-missing'

@@ -12,6 +12,7 @@ import {
 } from '../../machines/index.ts';
 import type { AttemptInput, ChildCommand, ChildEvent, RunInput } from '../../machines/protocol.ts';
 import { createRegistry } from '../../src/agents/index.ts';
+import { nestOfTop } from '../../src/nest/index.ts';
 import { type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
 import { createLauncher, createSweeper } from '../../src/process/index.ts';
 import { openJournal, runDir } from '../../src/record/index.ts';
@@ -19,6 +20,7 @@ import { deadline } from '../../src/runtime/deadline.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
 import { requestFor } from '../../src/runtime/launching.ts';
 import { Listener } from '../../src/runtime/listener.ts';
+import { nest } from '../../src/runtime/nest.ts';
 import { Outputs } from '../../src/runtime/outputs.ts';
 import { Texts } from '../../src/runtime/texts.ts';
 import { prepare } from '../../src/runtime/prepare.ts';
@@ -60,6 +62,7 @@ function kitOf(plan: ResolvedPlan, folder: string, env: Record<string, string>):
       return step;
     },
     dir,
+    nest: nestOfTop({ root: dir.root, id: dir.id, instance: 'bench', limits: plan.limits.nested }),
     // Never appended to, so there is no file.
     journal: openJournal(dir.journal, { epoch: 1, firstSeq: 1 }),
     registry: createRegistry({}, { env }),
@@ -112,7 +115,9 @@ function wired(kit: Kit) {
       release: fill(line()),
     },
   });
-  return runMachine.provide({ actors: { step: fill(step), deadline: fill(deadline), finalize: fill(finalize) } });
+  return runMachine.provide({
+    actors: { step: fill(step), deadline: fill(deadline), nest: fill(nest(kit)), finalize: fill(finalize) },
+  });
 }
 
 /** A line of the end with nothing to write. */

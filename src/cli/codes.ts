@@ -22,6 +22,7 @@ const CODES: Record<ErrorCode, number> = {
   'root-refused': EXIT.usage,
   'run-exists': EXIT.usage,
   'bad-id': EXIT.usage,
+  'nest-refused': EXIT.usage,
   'run-ambiguous': EXIT.usage,
   'record-failed': EXIT.failed,
   'runner-start': EXIT.failed,

@@ -63,6 +63,10 @@ export function eventLine(record: JournalRecord): string {
     case 'ask.expired':
     case 'ask.run-ended':
       return `${record.step}: ask ${oneLine(record.id)} ${askWords(record)}`;
+    case 'nested.started':
+      return `${record.step}#${record.attempt}: has started run ${oneLine(record.run)}`;
+    case 'nested.ended':
+      return `run ${oneLine(record.run)} below ${record.step}#${record.attempt} ${record.state}`;
     case 'notice':
       return `look here: message ${oneLine(record.id)} is ${record.state} (${record.reason})`;
     case 'cause.late':

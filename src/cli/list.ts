@@ -10,6 +10,7 @@ export interface ListOptions extends PlaceOptions {
 }
 
 const NAME_CHARS = 40;
+const MOST_INDENT = 8;
 
 export async function list(options: ListOptions, io: Io): Promise<number> {
   const all = listRuns({ root: options.root, env: io.env });
@@ -34,12 +35,12 @@ function recordOf({ runs, unwritten, corrupt, newer }: Listing): object {
 
 function rowsOf(runs: Listing['runs']): string[] {
   if (runs.length === 0) return ['no runs'];
-  const rows = runs.map(({ id, status, owner }) => {
+  const rows = inTree(runs).map(({ run: { id, status, owner }, depth }) => {
     const steps = `${status.counts.completed}/${status.steps.length} steps`;
     const note = owner === 'lost' ? 'its runner is gone' : owner === 'elsewhere' ? `on ${status.owner.host}` : '';
     const name = cut(oneLine(status.name), NAME_CHARS);
     return [
-      id,
+      `${'  '.repeat(Math.min(depth, MOST_INDENT))}${id}`,
       status.state,
       status.startedAt.slice(0, 19).replace('T', ' '),
       span(status.startedAt, status.endedAt),
@@ -49,6 +50,37 @@ function rowsOf(runs: Listing['runs']): string[] {
     ];
   });
   return table([['run', 'state', 'started (UTC)', 'time', 'done', 'name', ''], ...rows]);
+}
+
+type Listed = Listing['runs'][number];
+
+/** Each nested run after the run it belongs to, where that is listed. */
+function inTree(runs: Listed[]): { run: Listed; depth: number }[] {
+  const listed = new Set(runs.map(({ id }) => id));
+  const below = new Map<string | null, Listed[]>();
+  for (const run of runs) {
+    const parent = parentOf(run.status.parent, listed);
+    below.set(parent, [...(below.get(parent) ?? []), run]);
+  }
+  const rows: { run: Listed; depth: number }[] = [];
+  const add = (parent: string | null, depth: number): void => {
+    const children = below.get(parent) ?? [];
+    // Once: a record that makes a run its own ancestor must not keep us.
+    below.delete(parent);
+    for (const run of children) {
+      rows.push({ run, depth });
+      add(run.id, depth + 1);
+    }
+  };
+  add(null, 0);
+  for (const parent of below.keys()) add(parent, 0);
+  return rows;
+}
+
+/** From the file of another process. */
+function parentOf(parent: unknown, listed: ReadonlySet<string>): string | null {
+  const run = typeof parent === 'object' && parent !== null && 'run' in parent ? parent.run : null;
+  return typeof run === 'string' && listed.has(run) ? run : null;
 }
 
 function others({ unwritten, corrupt, newer }: Listing): string[] {

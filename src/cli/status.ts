@@ -3,7 +3,7 @@ import { EXIT } from './codes.ts';
 import { headline, stepRow } from './describe.ts';
 import { type PlaceOptions, failNotFound, failUnreadable } from './finding.ts';
 import { type Io, fail, printJson } from './io.ts';
-import { count, oneLine, table } from './words.ts';
+import { count, cut, oneLine, table } from './words.ts';
 
 export interface StatusOptions extends PlaceOptions {
   json?: boolean;
@@ -11,6 +11,7 @@ export interface StatusOptions extends PlaceOptions {
 
 /** Steps shown; all are in the JSON. */
 const MOST_STEPS = 200;
+const NAME_CHARS = 40;
 
 export async function status(run: string, options: StatusOptions, io: Io): Promise<number> {
   const reading = readStatus(run, { root: options.root, env: io.env });
@@ -53,10 +54,33 @@ function page(record: Status, { dir, owner }: { dir: RunDir; owner: OwnerState }
     headline(record),
     ...table(shown.map((step) => stepRow(step))).map((row) => `  ${row}`),
     ...(hidden > 0 ? [`  and ${count(hidden, 'more step')}: see --json`] : []),
+    ...parentLine(record),
+    ...nestedLines(record),
     ...ownerLine(record, owner),
     ...(record.deadlineAt === undefined || owner === 'released' ? [] : [`ends at ${record.deadlineAt} at the latest`]),
     ...(record.persistence === undefined ? [] : ['the record could not be written; the runner tries again']),
     `files: ${dir.path}`,
+  ];
+}
+
+function parentLine({ parent }: Status): string[] {
+  if (parent === undefined) return [];
+  const { run, step, attempt, depth } = parent;
+  return [oneLine(`started by run ${run}, step ${step}, attempt ${attempt} (depth ${depth})`)];
+}
+
+function nestedLines({ nested }: Status): string[] {
+  if (nested === undefined) return [];
+  const { total, runs } = nested;
+  const rows = runs.map(({ id, state, step, counts, name }) => {
+    const steps = Object.values(counts).reduce((sum, some) => sum + some, 0);
+    return [id, state, `${counts.completed ?? 0}/${steps} steps`, step, cut(name, NAME_CHARS)].map(oneLine);
+  });
+  const hidden = total - runs.length;
+  return [
+    `its steps have started ${count(total, 'run')}:`,
+    ...table(rows).map((row) => `  ${row}`),
+    ...(hidden > 0 ? [`  and ${count(hidden, 'more', 'more')}: see coxswain list`] : []),
   ];
 }
 

@@ -5,6 +5,7 @@
 const later = {
   plan: ['workspace', 'record', 'hooks', 'pools'],
   limits: ['budget', 'output', 'turns', 'tools'],
+  nested: [],
   defaults: ['output', 'accept', 'workspace', 'record', 'budget', 'thinking', 'template'],
   step: [
     'parallel',

@@ -5,10 +5,12 @@ import { type Attempts, attemptsOf } from './attempts.ts';
 import { COMMAND } from './checks.ts';
 import { limitOf, millisecondsOf } from './duration.ts';
 import type { PlanInput } from './schema.ts';
-import type { ResolvedPlan, ResolvedStep } from './types.ts';
+import type { NestedLimits, ResolvedPlan, ResolvedStep } from './types.ts';
 
 const DEFAULT_CONCURRENCY = 4;
 const DEFAULT_GRACE_MS = 3_000;
+/** What a plan that does not say allows below its run. */
+const DEFAULT_NESTED: NestedLimits = { depth: 3, total: 10 };
 
 type StepInput = PlanInput['steps'][number];
 type AgentInput = NonNullable<PlanInput['agents']>[string];
@@ -32,6 +34,7 @@ export function fillIn(input: PlanInput, { cwd: base, name, proof }: Fallbacks):
     limits: {
       concurrency: input.limits?.concurrency ?? DEFAULT_CONCURRENCY,
       timeoutMs: limitOf(input.limits?.timeout),
+      nested: nestedOf(input.limits?.nested),
     },
     labels: { ...input.labels },
     agents: Object.fromEntries(Object.entries(input.agents ?? {}).map(([key, agent]) => [key, settings(key, agent)])),
@@ -59,6 +62,11 @@ function fillStep(step: StepInput, plan: PlanInput, cwd: string, needs: string[]
     run: typeof step.run === 'object' ? [...step.run] : (step.run ?? null),
     allowEmpty: step.output?.allowEmpty ?? isCommand,
   };
+}
+
+function nestedOf(given: NonNullable<PlanInput['limits']>['nested']): NestedLimits {
+  const { depth, total } = DEFAULT_NESTED;
+  return { depth: given?.depth ?? depth, total: given?.total ?? total };
 }
 
 function needsOf(steps: StepInput[], index: number, position: ReadonlyMap<string, number>): string[] {

@@ -35,6 +35,12 @@ const cwd = z
   .min(1, { error: 'must not be empty' })
   .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
 
+const count = (most: number) =>
+  z
+    .int({ error: `must be a whole number, 0 to ${most}` })
+    .min(0, { error: `must be 0 to ${most}` })
+    .max(most, { error: `must be 0 to ${most}` });
+
 const env = z
   .record(
     z.string().regex(/^[^=\0]+$/, { error: 'must not be empty, and not contain "=" or a NUL character' }),
@@ -124,6 +130,15 @@ const step = z.strictObject({
   ...attemptFields,
 });
 
+const nested = z.strictObject({
+  depth: count(16)
+    .optional()
+    .meta({ description: 'How far down runs may start runs: 0 (not at all) to 16; default 3.' }),
+  total: count(256)
+    .optional()
+    .meta({ description: 'How many nested runs there may be in all, at any depth: 0 to 256; default 10.' }),
+});
+
 const limits = z.strictObject({
   concurrency: z
     .int({ error: 'must be a whole number, 1 to 64' })
@@ -132,6 +147,9 @@ const limits = z.strictObject({
     .optional()
     .meta({ description: 'Steps that run side by side, 1 to 64; default 4.' }),
   timeout: timeLimitOf('the whole run').optional(),
+  nested: nested
+    .optional()
+    .meta({ description: 'Limits of runs that the steps of this run start, and of those below them.' }),
 });
 
 const defaults = z.strictObject({
@@ -180,6 +198,7 @@ export type PlanInput = z.input<typeof planSchema>;
 export const knownFields = {
   plan: Object.keys(planSchema.shape),
   limits: Object.keys(limits.shape),
+  nested: Object.keys(nested.shape),
   defaults: Object.keys(defaults.shape),
   agent: Object.keys(agentDefinition.shape),
   stop: Object.keys(stopRung.shape),

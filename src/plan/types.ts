@@ -7,7 +7,7 @@ export interface ResolvedPlan {
   name: string;
   cwd: string;
   /** `concurrency`: 1 to 64, default 4. `timeoutMs`: whole milliseconds for the run; null (the default) is none. */
-  limits: { concurrency: number; timeoutMs: number | null };
+  limits: { concurrency: number; timeoutMs: number | null; nested: NestedLimits };
   labels: Record<string, string>;
   /** The definitions the plan itself brings, by name. Built-in agents are not listed. */
   agents: Record<string, AgentSettings>;
@@ -15,6 +15,14 @@ export interface ResolvedPlan {
   defaults?: object;
   /** 1 to 10,000, in the order of the plan. */
   steps: ResolvedStep[];
+}
+
+/** Of the runs that steps of a run start; those of the top run hold for all below it. */
+export interface NestedLimits {
+  /** How far down: 0 forbids them, 1 is runs that steps of the top run start. Default 3. */
+  depth: number;
+  /** How many in all, ever, at any depth. Default 10. */
+  total: number;
 }
 
 export interface ResolvedStep {

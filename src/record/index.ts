@@ -35,6 +35,8 @@ export {
   journalRecordSchema,
   jsonSchemas,
   launchSchema,
+  nestCapabilitySchema,
+  nestSlotSchema,
   ownerSchema,
   proofSchema,
   proofSummarySchema,

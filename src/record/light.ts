@@ -32,4 +32,5 @@ export type {
   StepOutputRef,
   StepResult,
 } from './result.ts';
+export type { NestCapability, NestPlace, NestSlot } from './nest.ts';
 export type { ClosedInbox, CommandFile, Receipt, ReceiptVerdict } from './receipts.ts';

@@ -24,6 +24,9 @@ export interface RunDir extends ControlPaths {
   attempt(step: StepId, n: number): AttemptPaths;
   readonly sessions: string;
   readonly artifacts: string;
+  /** Only of a top run that has nested runs. */
+  readonly nest: string;
+  slot(n: number): string;
   /** `<root>/active/<id>`. */
   readonly activeMarker: string;
 }
@@ -64,6 +67,7 @@ export function runDir(root: string, id: string): RunDir {
   const path = join(runsDir(root), name);
   const owners = join(path, 'owner');
   const attempts = join(path, 'attempts');
+  const nest = join(path, 'nest');
   return {
     root,
     id,
@@ -83,6 +87,8 @@ export function runDir(root: string, id: string): RunDir {
     attempt: (step, n) => attemptPaths(join(attempts, safeId(step), String(n))),
     sessions: join(path, 'sessions'),
     artifacts: join(path, 'artifacts'),
+    nest,
+    slot: (n) => join(nest, `${n}.json`),
     activeMarker: join(activeDir(root), name),
     ...controlPaths(path),
   };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { closedInboxSchema, commandFileSchema, receiptSchema } from './schemas/control.ts';
 import { journalRecordSchema } from './schemas/journal.ts';
+import { nestCapabilitySchema, nestSlotSchema } from './schemas/nest.ts';
 import { launchSchema, resultSchema } from './schemas/result.ts';
 import { ownerSchema, proofSchema, runProofSchema } from './schemas/shared.ts';
 import { statusSchema } from './schemas/status.ts';
@@ -12,6 +13,7 @@ import { statusSchema } from './schemas/status.ts';
 
 export { closedInboxSchema, commandFileSchema, receiptSchema } from './schemas/control.ts';
 export { journalRecordSchema } from './schemas/journal.ts';
+export { nestCapabilitySchema, nestSlotSchema } from './schemas/nest.ts';
 export { launchSchema, resultSchema } from './schemas/result.ts';
 export {
   causeSchema,
@@ -37,6 +39,8 @@ export function jsonSchemas(): Record<string, object> {
     'run-proof': runProofSchema,
     owner: ownerSchema,
     launch: launchSchema,
+    nest: nestCapabilitySchema,
+    'nest-slot': nestSlotSchema,
   };
   const entries = Object.entries(schemas).map(([name, schema]) => [
     name,

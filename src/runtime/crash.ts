@@ -105,7 +105,7 @@ function outcomeAfter(records: readonly JournalRecord[], cause: Cause): RunOutco
 }
 
 /** The run crashed before it had journaled its start. */
-const begun = ({ id: run, name, steps, limits, labels, owner }: RunInput, at: Instant): JournalBody => ({
+const begun = ({ id: run, name, steps, limits, labels, owner, parent }: RunInput, at: Instant): JournalBody => ({
   type: 'run.started',
   at,
   run,
@@ -115,6 +115,7 @@ const begun = ({ id: run, name, steps, limits, labels, owner }: RunInput, at: In
   labels,
   owner,
   deadlineAt: null,
+  ...(parent === undefined ? {} : { parent }),
 });
 
 /** Journals the end of everything that was open: attempts by what the last look found, then their steps. */

@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CoxswainError } from '../errors.ts';
-import type { ResolvedPlan } from '../plan/index.ts';
 import { type RunDir, addActive, claimOwner } from '../record/index.ts';
-import { openRun } from './open.ts';
+import { type OpenOptions, openRun } from './open.ts';
 import { ownerOfThisProcess } from './run.ts';
 import { resolveSource, type PlanSource } from './source.ts';
 import { type StartOptions, createRun, definedOnly } from './start.ts';
@@ -35,11 +34,11 @@ export async function startDetached(
   options: Omit<StartOptions, 'signal'> = {},
 ): Promise<DetachedRun> {
   const plan = await resolveSource(source, options);
-  const dir = createRun(plan, options);
+  const { dir, nest } = createRun(plan, options);
   const env = definedOnly(options.env ?? process.env);
   const outcome = await launchRunner(dir, env);
   if (outcome.type === 'ready') return { id: dir.id, directory: dir.path, pid: outcome.pid };
-  await recordRefusal(plan, dir, env);
+  await recordRefusal({ plan, dir, env, nest });
   const tail = tailOf(dir.runnerLog);
   const said = tail === '' ? 'it wrote nothing' : `it wrote:\n${tail}`;
   throw new CoxswainError(
@@ -81,11 +80,12 @@ function launchRunner(dir: RunDir, env: Record<string, string>): Promise<Launche
 }
 
 /** Ends a run whose runner never came up; one that had claimed it has its own record of the end. */
-async function recordRefusal(plan: ResolvedPlan, dir: RunDir, env: Record<string, string>): Promise<void> {
+async function recordRefusal(refused: Omit<OpenOptions, 'owner'>): Promise<void> {
+  const { dir } = refused;
   const owner = ownerOfThisProcess();
   if (claimOwner(dir, 1, owner).type !== 'ok') return;
   addActive(dir);
-  const { runtime } = openRun({ plan, dir, owner, env });
+  const { runtime } = openRun({ ...refused, owner });
   runtime.refuse({ type: 'failure', at: new Date().toISOString(), reason: 'runner-start' });
   await runtime.done;
 }

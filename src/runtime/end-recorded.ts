@@ -1,6 +1,6 @@
 import { createActor, fromCallback, toPromise } from 'xstate';
 import { fill, terminationMachine } from '../../machines/index.ts';
-import type { Member, Proof, StopRung, TreeCommand, TreeEvent } from '../../machines/protocol.ts';
+import type { Member, Proof, Rung, TreeCommand, TreeEvent } from '../../machines/protocol.ts';
 import { type Sweeper, isSame, note, signalTree } from '../process/index.ts';
 import { now } from './kit.ts';
 import type { Traces } from './recorded.ts';
@@ -16,7 +16,7 @@ export function endRecorded(traces: Traces, sweeper: Sweeper, graceMs: number): 
   const machine = terminationMachine.provide({ actors: { tree: fill(tree(traces, sweeper)) } });
   const { step, attempt: n } = traces;
   // The child's protocol is out of reach: only signals are left.
-  const ladder: StopRung[] = [{ do: 'SIGTERM', graceMs }];
+  const ladder: Rung[] = [{ do: 'SIGTERM', graceMs }];
   const actor = createActor(machine, {
     input: { step, n, why: 'leftovers', ladder, policy: 'end', at: now() },
   });
@@ -38,8 +38,8 @@ const tree = ({ target, leader }: Traces, sweeper: Sweeper) =>
         else tell({ type: 'tree.emptied', at: now() });
       }, POLL_MS);
     };
-    const apply = (rung: StopRung['do']): void => {
-      if (rung === 'abort' || rung === 'close-stdin') {
+    const apply = (rung: Rung['do']): void => {
+      if (rung !== 'SIGINT' && rung !== 'SIGTERM' && rung !== 'SIGKILL') {
         tell({ type: 'tree.refused', at: now(), rung });
         return;
       }

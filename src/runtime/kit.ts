@@ -1,5 +1,6 @@
 import type { Instant, JournalBody, Proof, StepId } from '../../machines/protocol.ts';
 import type { Registry } from '../agents/index.ts';
+import type { Nest } from '../nest/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
 import type { Launcher, Sweeper } from '../process/index.ts';
 import type { Journal, Redactor, RunDir } from '../record/index.ts';
@@ -14,6 +15,8 @@ export interface Kit {
   readonly plan: ResolvedPlan;
   step(id: StepId): ResolvedStep;
   readonly dir: RunDir;
+  /** Where the run stands among those that start each other. */
+  readonly nest: Nest;
   readonly journal: Journal;
   readonly registry: Registry;
   /** The runner's environment, taken once. */

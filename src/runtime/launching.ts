@@ -3,6 +3,7 @@ import type { AttemptInput } from '../../machines/protocol.ts';
 import { earlier, later } from '../../machines/policy/time.ts';
 import type { Launch, LaunchRequest } from '../agents/index.ts';
 import type { MailboxPaths } from '../mailbox/index.ts';
+import { nestEnv } from '../nest/index.ts';
 import { type Container, TOKEN_ENV, tokenValue } from '../process/index.ts';
 import { type AttemptPaths, type LaunchRecord, type Written, digest, makeDir, troubleOf } from '../record/index.ts';
 import { DEADLINE_ENV, inheritedDeadline } from './inherited.ts';
@@ -29,6 +30,7 @@ export function requestFor(
       ...environment(kit, agent.settings.env, texts.env),
       ...deadlineFor(kit, input),
       ...(step.survivors === 'declared' ? { [SURVIVORS_ENV]: survivorsDir(kit, input) } : {}),
+      ...nestEnv(kit.nest, input),
       [TOKEN_ENV]: tokenValue(kit.env[TOKEN_ENV], token),
     },
     privateDir: paths.path,

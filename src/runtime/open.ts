@@ -10,6 +10,7 @@ import type {
 } from '../../machines/protocol.ts';
 import { type Bus, type Delivery, commandEnvelope, createLocalBus } from '../bus/index.ts';
 import { type Inbox, openInbox } from '../inbox/index.ts';
+import type { Nest } from '../nest/index.ts';
 import type { ResolvedPlan } from '../plan/index.ts';
 import { type RunDir, openJournal } from '../record/index.ts';
 import { type Answered, Callers, answered } from './callers.ts';
@@ -22,6 +23,8 @@ export interface OpenOptions {
   dir: RunDir;
   owner: Owner;
   env: Readonly<Record<string, string>>;
+  /** Where it was started, when a child of another run did. */
+  nest: Nest | null;
   inspect?: (event: InspectionEvent) => void;
   machines?: Machines;
 }
@@ -49,7 +52,7 @@ export interface Opened {
 
 const EPOCH = 1;
 
-export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOptions): Opened {
+export function openRun({ plan, dir, owner, env, nest, inspect, machines }: OpenOptions): Opened {
   const bus = createLocalBus();
   const callers = new Callers();
   const journal = openJournal(dir.journal, {
@@ -88,6 +91,7 @@ export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOption
     owner,
     epoch: EPOCH,
     env,
+    nest,
     answer,
     progress: (progress) => {
       inbox.progress(progress);

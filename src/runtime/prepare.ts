@@ -1,10 +1,14 @@
 import { fromPromise } from 'xstate';
-import type { Failure, PrepareOutput } from '../../machines/protocol.ts';
+import type { Failure, PrepareOutput, Rung } from '../../machines/protocol.ts';
 import { type RenderedStep, type ResolvedStep, type Scope, renderStep } from '../plan/index.ts';
 import { newToken } from '../process/index.ts';
 import { containerFor } from './contain.ts';
 import type { Kit } from './kit.ts';
+import type { Prepared } from './prepared.ts';
 import { scopeFor } from './scope.ts';
+
+/** For each level that there may be below: each ends those below it first, and then its own processes. */
+const NESTED_GRACE_MS = 5_000;
 
 /** The `prepare` port: finds the agent, fills in the templates, makes the token. */
 export const prepare = (kit: Kit) =>
@@ -22,8 +26,15 @@ export const prepare = (kit: Kit) =>
     const { container } = contained;
     const { agent } = found;
     kit.prepared.set(step.id, { agent, step, texts: texts.texts, token, container });
-    return { type: 'ready', at: kit.now(), token, ladder: [...(agent.settings.stop ?? agent.adapter.stopLadder)] };
+    return { type: 'ready', at: kit.now(), token, ladder: ladderFor(kit, agent) };
   });
+
+/** What the attempt may have started in its turn ends first: it has a record to finish, and children of its own. */
+function ladderFor({ nest }: Kit, { settings, adapter }: Prepared['agent']): Rung[] {
+  const own = settings.stop ?? adapter.stopLadder;
+  const below = nest.limits.depth - nest.depth;
+  return below > 0 ? [{ do: 'stop-nested', graceMs: below * NESTED_GRACE_MS }, ...own] : [...own];
+}
 
 const refused = (kit: Kit, failure: Failure): PrepareOutput => ({ type: 'refused', at: kit.now(), failure });
 

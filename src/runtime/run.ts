@@ -15,6 +15,7 @@ import type {
 } from '../../machines/protocol.ts';
 import { summarize } from '../../machines/policy/proof.ts';
 import { createRegistry } from '../agents/index.ts';
+import { type Nest, nestOfTop } from '../nest/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
 import { bootId, createLauncher, createSweeper, startTimeOf } from '../process/index.ts';
 import {
@@ -48,6 +49,8 @@ export interface RuntimeOptions {
   owner: Owner;
   epoch: number;
   env: Readonly<Record<string, string>>;
+  /** Where the run was started, when a child of another run did. Default: nowhere. */
+  nest?: Nest | null;
   /** Where the answers to commands go. */
   answer(answer: Answer): void;
   /** And what is known of them before. Default: nowhere. */
@@ -256,7 +259,7 @@ export class Runtime {
   }
 
   #makeKit(): Kit {
-    const { plan, dir, env } = this.#options;
+    const { plan, dir, env, owner, nest = null } = this.#options;
     const steps = new Map<string, ResolvedStep>(plan.steps.map((step) => [step.id, step]));
     this.#learnSecrets();
     const sweeper = createSweeper({ now: () => performance.now() });
@@ -277,6 +280,7 @@ export class Runtime {
         return step;
       },
       dir,
+      nest: nest ?? nestOfTop({ root: dir.root, id: dir.id, instance: owner.instance, limits: plan.limits.nested }),
       journal,
       registry: createRegistry(plan.agents, { env }),
       env,
@@ -339,16 +343,18 @@ function endedSteps({ steps, settled }: { steps: StepPlan[]; settled: StepOutput
   });
 }
 
-function inputOf({ plan, dir, epoch, owner, env }: RuntimeOptions): RunInput {
+function inputOf({ plan, dir, epoch, owner, env, nest = null }: RuntimeOptions): RunInput {
+  const parent = nest?.parent ?? null;
   return {
     id: dir.id,
     name: plan.name,
     epoch,
     steps: plan.steps.map(stepPlanOf),
-    limits: { ...plan.limits, timeoutMs: limitUnder(env, plan.limits.timeoutMs) },
+    limits: { concurrency: plan.limits.concurrency, timeoutMs: limitUnder(env, plan.limits.timeoutMs) },
     labels: { ...plan.labels },
     owner,
     seed: randomInt(2 ** 31),
+    ...(nest === null || parent === null ? {} : { parent: { ...parent, depth: nest.depth } }),
   };
 }
 

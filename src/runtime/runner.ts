@@ -3,6 +3,7 @@
  * Arguments: state root, run id.
  */
 import { readFileSync } from 'node:fs';
+import { nestOfEntered } from '../nest/index.ts';
 import type { ResolvedPlan } from '../plan/index.ts';
 import { runDir } from '../record/index.ts';
 import type { RunnerMessage } from './detach.ts';
@@ -14,7 +15,7 @@ async function main([root, id]: string[]): Promise<number> {
   const dir = runDir(root, id);
   // Our own launcher wrote it a moment ago, checked.
   const plan = JSON.parse(readFileSync(dir.plan, 'utf8')) as ResolvedPlan;
-  const { exitCode } = await superviseProcess(() => begin(plan, dir));
+  const { exitCode } = await superviseProcess(() => begin(plan, dir, { nest: nestOfEntered(process.env, id) }));
   const ready: RunnerMessage = { type: 'ready' };
   // A launcher that has gone is no fault of the run: the error has nobody to go to.
   process.send?.(ready, undefined, {}, () => {});

@@ -1,11 +1,13 @@
 import { ulid } from 'ulid';
 import type { JournalRecord, RunOutput, Status } from '../../machines/protocol.ts';
 import { CoxswainError } from '../errors.ts';
+import { type Nest, enterNest } from '../nest/index.ts';
 import type { ResolvedPlan } from '../plan/index.ts';
 import {
   type RunDir,
   type RunResult,
   addActive,
+  checkRunId,
   claimOwner,
   createRunDir,
   readResult,
@@ -60,18 +62,41 @@ export interface Run extends RunCommands, AsyncDisposable {
  * come after that. Adds no handlers of its own to the process (write-file-atomic has
  * some while it replaces a file), prints nothing.
  *
- * @throws CoxswainError `plan-invalid`, `root-refused`, `bad-id`, `run-exists`, `record-failed`. Nothing was started then.
+ * @throws CoxswainError `plan-invalid`, `root-refused`, `bad-id`, `run-exists`, `nest-refused`, `record-failed`. Nothing
+ * was started then.
  */
 export async function start(source: PlanSource, options: StartOptions = {}): Promise<Run> {
   const plan = await resolveSource(source, options);
-  const dir = createRun(plan, options);
-  return begin(plan, dir, options);
+  const { dir, nest } = createRun(plan, options);
+  return begin(plan, dir, { ...options, nest });
 }
 
-/** Makes the run directory. @throws CoxswainError */
-export function createRun(plan: ResolvedPlan, options: Pick<StartOptions, 'root' | 'id' | 'env'>): RunDir {
-  const root = openRoot(options);
-  const created = createRunDir(root, options.id ?? ulid(), plan);
+/** Makes the run directory, in the nest that this process is in, if it is in one. @throws CoxswainError */
+export function createRun(
+  plan: ResolvedPlan,
+  options: Pick<StartOptions, 'root' | 'id' | 'env'>,
+): { dir: RunDir; nest: Nest | null } {
+  const { root, env = process.env, id = ulid() } = options;
+  const checked = checkRunId(id);
+  if (checked.type === 'refused') throw new CoxswainError('bad-id', checked.message);
+  const entered = enterNest({ env, root, run: id });
+  switch (entered.type) {
+    case 'refused':
+      throw new CoxswainError('nest-refused', entered.message);
+    case 'top':
+      return { dir: makeRunDir(openRoot(options), id, plan), nest: null };
+    case 'nested':
+      try {
+        return { dir: makeRunDir(entered.nest.root, id, plan), nest: entered.nest };
+      } catch (error) {
+        entered.leave();
+        throw error;
+      }
+  }
+}
+
+function makeRunDir(root: string, id: string, plan: ResolvedPlan): RunDir {
+  const created = createRunDir(root, id, plan);
   switch (created.type) {
     case 'ok':
       return created.dir;
@@ -99,7 +124,7 @@ export function openRoot({ root, env = process.env }: Pick<StartOptions, 'root' 
 export async function begin(
   plan: ResolvedPlan,
   dir: RunDir,
-  options: Pick<StartOptions, 'env' | 'signal'> = {},
+  options: Pick<StartOptions, 'env' | 'signal'> & { nest: Nest | null },
 ): Promise<Run> {
   const owner = ownerOfThisProcess();
   const claim = claimOwner(dir, 1, owner);
@@ -109,7 +134,8 @@ export async function begin(
     throw new CoxswainError('record-failed', `run ${dir.id} could not be claimed: ${claim.message}`);
   const marked = addActive(dir);
   if (marked.type === 'trouble') throw new CoxswainError('record-failed', `run ${dir.id}: ${marked.message}`);
-  const opened = openRun({ plan, dir, owner, env: definedOnly(options.env ?? process.env) });
+  const { env = process.env, nest } = options;
+  const opened = openRun({ plan, dir, owner, nest, env: definedOnly(env) });
   opened.runtime.start();
   opened.listen();
   return runOf(opened, dir, options.signal);

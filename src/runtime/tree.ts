@@ -1,6 +1,7 @@
 import { fromCallback } from 'xstate';
-import type { StopRung, TreeCommand, TreeEvent } from '../../machines/protocol.ts';
+import type { Rung, TreeCommand, TreeEvent } from '../../machines/protocol.ts';
 import type { Kit } from './kit.ts';
+import { nestedBelow } from './nested.ts';
 import { declaredSurvivors } from './survivors.ts';
 import { type Entry, isEmptied, signalEntry } from './table.ts';
 
@@ -15,8 +16,14 @@ export const tree = (kit: Kit) =>
     const tell = (event: TreeEvent): void => sendBack(event);
     const watch = watchFor(entry, kit, () => tell({ type: 'tree.emptied', at: kit.now() }));
     let over = false;
-    const applyAndTell = (rung: StopRung['do']): void => {
-      const applied = apply(entry, rung);
+    const nested = nestedBelow(kit, input);
+    const applyAndTell = (rung: Rung['do']): void => {
+      // As soon as they have ended, on to the process itself.
+      const applied = apply(entry, rung, () =>
+        nested.end(rung === 'interrupt-nested' ? 'interrupt' : 'stop', () =>
+          tell({ type: 'tree.refused', at: kit.now(), rung }),
+        ),
+      );
       if (applied === null) {
         tell({ type: 'tree.refused', at: kit.now(), rung });
         return;
@@ -35,6 +42,7 @@ export const tree = (kit: Kit) =>
 
     receive(
       kit.guard((command) => {
+        nested.leave();
         switch (command.type) {
           case 'tree.apply':
             applyAndTell(command.rung);
@@ -49,12 +57,20 @@ export const tree = (kit: Kit) =>
     return () => {
       over = true;
       watch.stop();
+      nested.leave();
     };
   });
 
 /** Null: this tree has no such rung. */
-function apply(entry: Entry, rung: StopRung['do']): { targets: number; error?: string } | null {
+function apply(
+  entry: Entry,
+  rung: Rung['do'],
+  endNested: () => { targets: number } | null,
+): { targets: number; error?: string } | null {
   switch (rung) {
+    case 'stop-nested':
+    case 'interrupt-nested':
+      return endNested();
     case 'abort': {
       const reply = entry.session?.abort();
       if (reply?.supported !== true) return null;

@@ -16,6 +16,7 @@ import { child } from './child.ts';
 import { deadline } from './deadline.ts';
 import type { Kit } from './kit.ts';
 import { type Closing, lines } from './lines.ts';
+import { nest } from './nest.ts';
 import { prepare } from './prepare.ts';
 import { tree } from './tree.ts';
 
@@ -58,6 +59,7 @@ export function wire(kit: Kit, closing: Closing, answering: Answering, machines:
       steering: fill(machines.steering.provide({ actions: { record } })),
       ask: fill(machines.ask.provide({ actions: { record } })),
       deadline: fill(deadline),
+      nest: fill(nest(kit)),
       finalize: fill(wireFinalize(kit, closing, machines)),
     },
     actions: {

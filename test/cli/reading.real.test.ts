@@ -35,7 +35,46 @@ test.concurrent('list names the runs that cannot be read beside the good ones', 
   expect(existsSync(join(cli.cwd, 'nowhere'))).toBe(false);
 });
 
+const below = (run: string, depth: number) => ({ parent: { run, step: 'command', attempt: 1, depth } });
+const at = (minute: number) => ({ ...ended, startedAt: `2026-12-01T10:0${minute}:00.000Z` });
+
+test.concurrent('list shows a nested run under the run whose child started it', async () => {
+  await using cli = openCli();
+  makeRunDir(cli.root, 'top', statusOf('top', at(0)));
+  makeRunDir(cli.root, 'other', statusOf('other', at(1)));
+  makeRunDir(cli.root, 'one', statusOf('one', { ...at(2), ...below('top', 1) }));
+  makeRunDir(cli.root, 'two', statusOf('two', { ...at(3), ...below('one', 2) }));
+  makeRunDir(cli.root, 'alone', statusOf('alone', { ...at(4), ...below('pruned', 1) }));
+  // Nobody writes this; it must not keep us all the same.
+  makeRunDir(cli.root, 'a', statusOf('a', { ...at(5), ...below('b', 1) }));
+  makeRunDir(cli.root, 'b', statusOf('b', { ...at(6), ...below('a', 1) }));
+  const { code, stdout } = await cli.run(['list']);
+  expect(code).toBe(0);
+  const ids = stdout.split('\n').map((line) => /^ *\S+/.exec(line)?.[0]);
+  expect(ids.slice(1, 8)).toEqual(['top', '  one', '    two', 'other', 'alone', 'a', '  b']);
+});
+
 describe('status', () => {
+  test.concurrent('shows what a run has below it, and what it is below of', async () => {
+    await using cli = openCli();
+    const nested = {
+      id: 'below',
+      step: 'command',
+      attempt: 2,
+      depth: 2,
+      state: 'completed',
+      name: 'inner',
+      counts: { completed: 2, skipped: 1 },
+      updatedAt: '2026-12-01T10:00:05.000Z',
+    } as const;
+    const parent = { run: 'top', step: 'command', attempt: 1, depth: 1 };
+    makeRunDir(cli.root, 'one', statusOf('one', { ...ended, parent, nested: { total: 17, runs: [nested] } }));
+    const { stdout } = await cli.run(['status', 'one']);
+    expect(stdout).toContain('started by run top, step command, attempt 1 (depth 1)');
+    expect(stdout).toContain('its steps have started 17 runs:\n  below  completed  2/3 steps  command  inner\n');
+    expect(stdout).toContain('and 16 more: see coxswain list');
+  });
+
   test.concurrent('of a run whose runner is gone says so, and shows the last it wrote', async () => {
     await using cli = openCli();
     makeRunDir(cli.root, 'lost', statusOf('lost', { owner: deadOwner() }));

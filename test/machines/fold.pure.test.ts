@@ -56,6 +56,7 @@ function rare(name: string, seed: number, random: () => number): boolean {
   if (name.endsWith('failed')) return random() < 0.2;
   if (name.startsWith('command '))
     return random() < (name === 'command interrupt' || name.includes('stop') ? 0.01 : 0.05);
+  if (name.startsWith('below ')) return random() < 0.1;
   if (/ (asks|queues|takes|took|drops|asks no more)$/.test(name)) return random() < 0.3;
   return !ending || (seed % 2 === 0 && random() < 0.05);
 }

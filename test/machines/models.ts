@@ -18,6 +18,7 @@ import {
   type Cause,
   type Failure,
   type Member,
+  type NestedSeen,
   type Owner,
   type Proof,
   type RetryPlan,
@@ -440,9 +441,23 @@ function runVariants(
     'steer.heard': ofFirst({ type, id: 'steer', state: 'delivered' }),
     'ask.asked': ofFirst({ type, attempt: 1, ask: 'q1', text: TEXT, expiresAt: null }),
     'ask.gone': ofFirst({ type, ask: 'q1' }),
+    'nested.seen': [{ type, at: AT, runs: [BELOW] } as never],
     'xstate.done.actor.finalize': [done('finalize', { recorded: true }), done('finalize', { recorded: false })],
   })(type);
 }
+
+const BELOW: NestedSeen = {
+  id: 'below',
+  step: 'a',
+  attempt: 1,
+  depth: 1,
+  epoch: 1,
+  seq: 1,
+  name: 'below',
+  state: 'completed',
+  counts: { completed: 1 },
+  updatedAt: AT,
+};
 
 const steeringOutput = (id: string) => ({
   id,

@@ -72,6 +72,7 @@ export class World {
       actors: {
         step: fill(step),
         deadline,
+        nest: fill(inert as never) as never,
         finalize: fill(finalize),
         steering: fill(steeringMachine.provide({ actions: { record } })),
         ask: fill(askMachine.provide({ actions: { record } })),
@@ -188,7 +189,26 @@ export class World {
         ? []
         : [{ name: 'run deadline', go: () => send({ type: 'deadline.reached', at: this.at() })() }]),
       ...this.#commandMoves(),
+      ...this.#nestMoves(value),
     ];
+  }
+
+  /** What is seen of runs below; in any order, and more than are shown. */
+  #nestMoves(value: unknown): { name: string; go: () => void }[] {
+    const looks = value !== 'queued' && JSON.stringify(value) !== '{"finalizing":"publishing"}';
+    if (!looks) return [];
+    const states = ['queued', 'running', 'stopping', 'completed', 'failed', 'paused'] as const;
+    return states.map((state) => ({
+      name: `below ${state}`,
+      go: () => {
+        const n = this.records.length % 23;
+        const seq = this.records.length % 7;
+        const epoch = 1 + (this.records.length % 3 === 0 ? 1 : 0);
+        const counts = { running: seq };
+        const seen = { id: `n${n}`, step: 'a', attempt: 1, depth: 1, epoch, seq, name: `${state} ${n}`, state, counts };
+        this.run.send({ type: 'nested.seen', at: this.at(), runs: [{ ...seen, updatedAt: this.at() }] });
+      },
+    }));
   }
 
   #stepMoves(id: string): { name: string; go: () => void }[] {

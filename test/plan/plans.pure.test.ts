@@ -8,7 +8,7 @@ version: 1
 name: fix and review
 cwd: work
 labels: { team: billing }
-limits: { concurrency: 2, timeout: 1h30m }
+limits: { concurrency: 2, timeout: 1h30m, nested: { depth: 1 } }
 defaults: { agent: pi, model: [one, two], timeout: 10m, env: { A: a, B: b } }
 agents:
   mine:
@@ -47,7 +47,7 @@ describe('a plan with everything', () => {
       version: 1,
       name: 'fix and review',
       cwd: '/plans/sub/work',
-      limits: { concurrency: 2, timeoutMs: 5_400_000 },
+      limits: { concurrency: 2, timeoutMs: 5_400_000, nested: { depth: 1, total: 10 } },
       labels: { team: 'billing' },
       agents: {
         mine: {
@@ -95,7 +95,7 @@ describe('defaults', () => {
   test('the smallest plan', () => {
     const plan = planFrom(parse('version: 1\nsteps: [{ id: a, run: ls }]', 'small.yml'));
     expect(plan).toEqual({
-      version: 1, name: 'small', cwd: '/plans', limits: { concurrency: 4, timeoutMs: null }, labels: {}, agents: {},
+      version: 1, name: 'small', cwd: '/plans', limits: { concurrency: 4, timeoutMs: null, nested: { depth: 3, total: 10 } }, labels: {}, agents: {},
       steps: [
         {
           id: 'a', agent: 'command', model: [], needs: [], timeoutMs: null, cwd: '/plans', env: {}, task: null,

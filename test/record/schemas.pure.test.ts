@@ -21,6 +21,10 @@ import {
   jsonSchemas,
   type launchSchema,
   type LaunchRecord,
+  type NestCapability,
+  type nestCapabilitySchema,
+  type NestSlot,
+  type nestSlotSchema,
   type ownerSchema,
   type proofSchema,
   type proofSummarySchema,
@@ -54,6 +58,8 @@ describe('schemas', () => {
     expectTypeOf<z.infer<typeof resultSchema>>().toEqualTypeOf<RunResult>();
     expectTypeOf<z.infer<typeof runProofSchema>>().toEqualTypeOf<RunProof>();
     expectTypeOf<z.infer<typeof launchSchema>>().toEqualTypeOf<LaunchRecord>();
+    expectTypeOf<z.infer<typeof nestCapabilitySchema>>().toEqualTypeOf<NestCapability>();
+    expectTypeOf<z.infer<typeof nestSlotSchema>>().toEqualTypeOf<NestSlot>();
     expectTypeOf<z.infer<typeof receiptSchema>>().toEqualTypeOf<Receipt>();
     expectTypeOf<z.infer<typeof closedInboxSchema>>().toEqualTypeOf<ClosedInbox>();
     expectTypeOf<z.infer<typeof commandFileSchema>>().toEqualTypeOf<Flat<CommandFile>>();
@@ -87,6 +93,8 @@ describe('schemas', () => {
       'run-proof',
       'owner',
       'launch',
+      'nest',
+      'nest-slot',
     ]);
     for (const [name, schema] of Object.entries(schemas)) {
       expect(schema).toHaveProperty('title', `coxswain ${name} v1`);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AttemptInput, JournalBody } from '../../machines/index.ts';
 import { type AgentAdapter, createRegistry } from '../../src/agents/index.ts';
+import { nestOfTop } from '../../src/nest/index.ts';
 import { type PlanInput, type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
 import { type Sweeper, createLauncher, createSweeper, newToken } from '../../src/process/index.ts';
 import { type RunDir, addActive, createRedactor, createRunDir, openJournal } from '../../src/record/index.ts';
@@ -68,6 +69,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
       return step;
     },
     dir,
+    nest: nestOfTop({ root: dir.root, id: dir.id, instance: 'test', limits: run.plan.limits.nested }),
     journal,
     registry,
     env: testEnv,

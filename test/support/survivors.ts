@@ -27,6 +27,8 @@ export function setup(): () => Promise<void> {
   const { env } = process;
   // A mark of another process is that of a test run around this one, and its processes are not ours to end.
   const ours = `test-${process.pid}-`;
+  // Runs that tests start are not below the run whose child may have started the tests.
+  delete env['COXSWAIN_NEST'];
   const known = env[RUN_ENV];
   const mark = known?.startsWith(ours) === true ? known : ours + randomUUID();
   if (mark !== known) {

@@ -12,10 +12,13 @@ import type {
   RejectReason,
   RetryPlan,
   RunLimits,
+  RunParent,
+  NestedStatus,
+  StepState,
   SentSignal,
   SteerMode,
   StepPlan,
-  StopRung,
+  Rung,
   Target,
   TargetState,
   TextDigest,
@@ -113,6 +116,27 @@ export const limitsSchema = z.object({
   timeoutMs: z.number().nullable(),
 }) satisfies z.ZodType<RunLimits>;
 
+export const stepState = z.enum([
+  'pending',
+  'preparing',
+  'running',
+  'backing-off',
+  'completed',
+  'failed',
+  'stopped',
+  'paused',
+  'skipped',
+]) satisfies z.ZodType<StepState>;
+
+export const nestedCounts = z.partialRecord(stepState, whole) satisfies z.ZodType<NestedStatus['counts']>;
+
+export const runParentSchema = z.object({
+  run: z.string(),
+  step: z.string(),
+  attempt: z.int(),
+  depth: z.int(),
+}) satisfies z.ZodType<RunParent>;
+
 const milliseconds = z.number();
 
 export const attemptLimitsSchema = z.object({
@@ -174,7 +198,15 @@ const memberSchema = z.object({
   declared: z.boolean().exactOptional(),
 }) satisfies z.ZodType<Member>;
 
-const rung = z.enum(['abort', 'close-stdin', 'SIGINT', 'SIGTERM', 'SIGKILL']) satisfies z.ZodType<StopRung['do']>;
+const rung = z.enum([
+  'stop-nested',
+  'interrupt-nested',
+  'abort',
+  'close-stdin',
+  'SIGINT',
+  'SIGTERM',
+  'SIGKILL',
+]) satisfies z.ZodType<Rung['do']>;
 
 const sentSignalSchema = z.object({
   at: instant,

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import type {
   AskStatus,
   AttemptStatus,
+  NestedStatus,
+  RunState,
   Status,
   SteerStatus,
   SteeringCounts,
-  StepState,
   StepStatus,
 } from '../../../machines/protocol.ts';
 import {
@@ -17,6 +18,9 @@ import {
   ownerSchema,
   proofSummarySchema,
   runOutcomeState,
+  nestedCounts,
+  runParentSchema,
+  stepState,
   steerMode,
   targetSchema,
   targetState,
@@ -26,18 +30,6 @@ import {
   v1,
   whole,
 } from './shared.ts';
-
-const stepState = z.enum([
-  'pending',
-  'preparing',
-  'running',
-  'backing-off',
-  'completed',
-  'failed',
-  'stopped',
-  'paused',
-  'skipped',
-]) satisfies z.ZodType<StepState>;
 
 const attemptStatusSchema = z.object({
   n: z.int(),
@@ -69,6 +61,28 @@ const stepStatusSchema = z.object({
   waiting: z.literal('person').exactOptional().describe('its agent has asked something'),
   attempts: z.array(attemptStatusSchema).exactOptional(),
 }) satisfies z.ZodType<StepStatus>;
+
+const runState = z.enum([
+  'queued',
+  'running',
+  'stopping',
+  'finalizing',
+  'completed',
+  'failed',
+  'stopped',
+  'paused',
+]) satisfies z.ZodType<RunState>;
+
+const nestedStatusSchema = z.object({
+  id: z.string(),
+  step: z.string(),
+  attempt: z.int(),
+  depth: z.int(),
+  state: runState,
+  name: z.string(),
+  counts: nestedCounts,
+  updatedAt: instant,
+}) satisfies z.ZodType<NestedStatus>;
 
 const steerStatusSchema = z.object({
   id: z.string(),
@@ -114,7 +128,7 @@ export const statusSchema = z.object({
   seq: whole.describe('the last journal record this reflects'),
   epoch: z.int(),
   name: z.string(),
-  state: z.enum(['queued', 'running', 'stopping', 'finalizing', 'completed', 'failed', 'stopped', 'paused']),
+  state: runState,
   cause: causeSchema.exactOptional(),
   partial: z.boolean().exactOptional(),
   startedAt: instant,
@@ -129,5 +143,7 @@ export const statusSchema = z.object({
   labels: z.record(z.string(), z.string()),
   steering: z.object({ counts: steeringCountsSchema, recent: z.array(steerStatusSchema) }),
   asks: z.array(askStatusSchema),
+  parent: runParentSchema.exactOptional(),
+  nested: z.object({ total: whole, runs: z.array(nestedStatusSchema) }).exactOptional(),
   persistence: z.literal('degraded').exactOptional(),
 }) satisfies z.ZodType<Status>;
