@@ -34,7 +34,7 @@ export function writeDurableText(path: string, text: string, options: WriteOptio
 
 /** As `writeDurable`, without its name: for several files of one folder, which `syncFolder` makes durable together. */
 export function writeFlushed(path: string, json: unknown): Promise<Written> {
-  return write(path, `${JSON.stringify(json, null, 2)}\n`, true, { replace: replaceFlushed });
+  return write(path, textOf(json), true, { replace: replaceFlushed });
 }
 
 /** Flushes the names in a folder to disk, without holding up the loop. Not everywhere possible, hence no result. */
@@ -51,10 +51,17 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Writes a record that has to be there after a crash: result, receipts, proof. */
+/** Writes a record that has to be there after a power cut: result, receipts. */
 export function writeDurable(path: string, json: unknown, options: WriteOptions = {}): Promise<Written> {
-  return write(path, `${JSON.stringify(json, null, 2)}\n`, true, options);
+  return write(path, textOf(json), true, options);
 }
+
+/** Writes a record that can be made again from others. */
+export function writeJson(path: string, json: unknown, options: WriteOptions = {}): Promise<Written> {
+  return write(path, textOf(json), false, options);
+}
+
+const textOf = (json: unknown): string => `${JSON.stringify(json, null, 2)}\n`;
 
 async function write(path: string, text: string, durable: boolean, options: WriteOptions): Promise<Written> {
   const { replace = replaceFile, ladderMs = ladder } = options;

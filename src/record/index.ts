@@ -5,6 +5,7 @@ export {
   writeDurable,
   writeDurableText,
   writeFlushed,
+  writeJson,
   writeText,
   type Replace,
   type WriteOptions,

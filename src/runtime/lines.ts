@@ -1,7 +1,15 @@
 import { dirname } from 'node:path';
 import { fromPromise } from 'xstate';
 import type { Instant, JournalBody, RunOutcome } from '../../machines/protocol.ts';
-import { type Written, makeDir, removeActive, renderReport, writeDurable, writeDurableText } from '../record/index.ts';
+import {
+  type Written,
+  makeDir,
+  removeActive,
+  renderReport,
+  writeDurable,
+  writeDurableText,
+  writeJson,
+} from '../record/index.ts';
 import { type Ending, proofOf, resultOf } from './ending.ts';
 import type { Kit } from './kit.ts';
 import type { Projector } from './projector.ts';
@@ -43,7 +51,8 @@ export function lines(kit: Kit, closing: Closing) {
     trees: line(async (outcome) => {
       await kit.table.endAll();
       const proof = proofOf(kit, closing.ending(outcome).steps(), closing.epoch, kit.now());
-      must(await writeDurable(kit.dir.proof, proof));
+      // Not flushed to disk, like those of the attempts: the journal carries the verdicts, and is, a line further down.
+      must(await writeJson(kit.dir.proof, proof));
     }),
     inbox: line((outcome) => closing.closeInbox(outcome.state)),
     settle: fromPromise<Line, RunOutcome>(({ input }) => settle(input)),

@@ -11,6 +11,7 @@ import {
   type Containment,
 } from '../../src/process/index.ts';
 import { probeAnew } from '../../src/process/container/index.ts';
+import { createPidns } from '../../src/process/container/pidns.ts';
 import { firstLine, folder, record, script, treeOfRun, until } from './support.ts';
 
 const containment: Containment = await probeContainment();
@@ -185,6 +186,21 @@ describe.runIf(cgroup)('a control group', () => {
     await run.exited;
     await until('it is removed', () => container.remove());
     expect(existsSync(container.path ?? '')).toBe(false);
+  });
+});
+
+describe.runIf(hostPlatform().list === 'proc')('a process id namespace', () => {
+  it('is not empty before the process that made it is gone, and that one can be ended', async () => {
+    const slow = script('unshare', '#!/bin/sh\n"$@"\nexec sleep 600\n');
+    const container = createPidns([slow]);
+    opened.push(container);
+    const run = record(['/bin/sh', '-c', 'exit 0'], { contain: container });
+    const { pid } = await run.started;
+    await until('the program is over', () => readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep'));
+    expect(container.look()).toMatchObject({ type: 'occupied', members: [{ pid, by: 'leader' }] });
+    expect(container.kill()).toEqual({ targets: 1 });
+    expect(await run.exited).toMatchObject({ signal: 'SIGKILL' });
+    expect(container.look()).toEqual({ type: 'empty' });
   });
 });
 

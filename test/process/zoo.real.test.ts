@@ -30,7 +30,7 @@ const modes: { mode: Mode; missing: string | null }[] = [
 let crowd: ChildProcess | undefined;
 
 beforeAll(async () => {
-  const script = `i=0; while [ $i -lt ${BYSTANDERS} ]; do sleep 600 & i=$((i+1)); done; echo ready; wait`;
+  const script = `i=0; while [ $i -lt ${BYSTANDERS} ]; do sleep 7200 & i=$((i+1)); done; echo ready; wait`;
   const started = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
   crowd = started;
   await new Promise((resolve) => started.stdout.once('data', resolve));

@@ -1,7 +1,7 @@
 import type { Member } from '../../../machines/protocol.ts';
 import type { Identity } from '../identity/index.ts';
 import { childrenOf, readStat } from '../proc.ts';
-import { send, type SignalResult } from '../signal.ts';
+import { send } from '../signal.ts';
 import { passGate, shellFor } from './enter.ts';
 import type { Container, Inside } from './types.ts';
 
@@ -32,26 +32,21 @@ export function createPidns(unshare: readonly string[]): Container {
     kill() {
       if (leader === null) return { targets: 0 };
       if (first === null) return { targets: 0, error: 'unseen' };
-      return isOver(first) ? { targets: 0 } : killFirst(first);
+      if (!isOver(first)) return send(first.pid, 'SIGKILL');
+      return isOver(leader) ? { targets: 0 } : send(leader.pid, 'SIGKILL');
     },
     remove: () => lookInside(first, leader).type === 'empty',
   };
-}
-
-function killFirst(first: Identity): SignalResult {
-  return send(first.pid, 'SIGKILL');
 }
 
 function lookInside(first: Identity | null, leader: Identity | null): Inside {
   // Never entered: no program was begun in it.
   if (leader === null) return { type: 'empty' };
   if (first === null) return { type: 'unseen', reason: 'the first process of the namespace was not seen' };
-  if (isOver(first)) return { type: 'empty' };
-  const above = !isOver(leader) ? [leader] : [];
-  return {
-    type: 'occupied',
-    members: [...above.flatMap(memberBy('leader')), ...inside(first).flatMap(memberBy('namespace'))],
-  };
+  // Read before the inside is: the leader ends after it, and on a busy machine some time after.
+  const above = [leader].flatMap(memberBy('leader'));
+  if (!isOver(first)) return { type: 'occupied', members: [...above, ...inside(first).flatMap(memberBy('namespace'))] };
+  return above.length === 0 ? { type: 'empty' } : { type: 'occupied', members: above };
 }
 
 /** Orphans are handed to the first process, so all are its descendants. A walk in a moving tree may miss some; the kill does not. */
