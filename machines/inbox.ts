@@ -4,7 +4,7 @@ import { port } from './port.ts';
 import type { InboxEvent, InboxInput, InboxOutput, InboxWarningCode } from './protocol.ts';
 
 export interface InboxContext {
-  /** The folder is on a disk whose changes the system does not tell of. */
+  /** The system does not tell of changes: the folder is on a network disk, or the watch has failed. */
   poll: boolean;
   /** The state the run ends in, once it does. */
   ending: string | null;
@@ -63,9 +63,10 @@ const s = base.extend({
     backOff: ({ context }) => Math.min(RETRY_FIRST * 2 ** (context.tries - 1), RETRY_MAX),
   },
   actions: {
-    warnPolling: base.enqueueActions(({ event, enqueue }) => {
+    giveUpWatching: base.enqueueActions(({ event, enqueue }) => {
       const reason = event.type === 'watch.failed' ? event.message : '';
       enqueue({ type: 'warn', params: { code: 'polling', reason } });
+      enqueue.assign({ poll: true });
     }),
     warnMissing: base.enqueueActions(({ enqueue }) => {
       enqueue({ type: 'warn', params: { code: 'folder-missing', reason: '' } });
@@ -93,7 +94,7 @@ const s = base.extend({
 
 /** How it is learned that something may have come. Each only hints; what there is, a look tells. */
 const source = s.createStateConfig({
-  description: 'How it learns that something may have come',
+  description: 'How it learns of changes',
   initial: 'choosing',
   states: {
     choosing: { always: [{ guard: 'mustPoll', target: 'polling' }, { target: 'native' }] },
@@ -101,13 +102,13 @@ const source = s.createStateConfig({
       description: 'The system tells',
       invoke: { id: 'watch', src: 'watch' },
       on: {
-        'watch.failed': { target: 'polling', actions: 'warnPolling' },
+        'watch.failed': { target: 'polling', actions: 'giveUpWatching' },
         'folder.changed': { target: 'native', reenter: true },
         'folder.missing': 'away',
       },
     },
     polling: {
-      description: 'By the clock: a network disk, or a watch that failed',
+      description: 'By the clock',
       invoke: { id: 'poll', src: 'poll' },
       on: { 'folder.missing': 'away' },
     },
@@ -115,9 +116,8 @@ const source = s.createStateConfig({
       description: 'The folder is missing',
       entry: 'warnMissing',
       invoke: { id: 'await', src: 'await' },
-      on: { 'folder.back': 'last' },
+      on: { 'folder.back': 'choosing' },
     },
-    last: { type: 'history', target: 'native' },
   },
 });
 
@@ -138,7 +138,7 @@ const looking = s.createStateConfig({
       },
     },
     settling: {
-      description: 'A file may still be being written',
+      description: 'A file is still written to',
       on: { 'folder.hint': 'reading' },
       after: { unfinished: 'reading' },
     },

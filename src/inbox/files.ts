@@ -4,6 +4,7 @@ import {
   constants,
   fstatSync,
   lstatSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -11,7 +12,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { sep } from 'node:path';
-import { codeOf, makeDir } from '../record/index.ts';
+import { codeOf } from '../record/index.ts';
 import { maxCommandBytes } from './bounds.ts';
 
 /** What an entry is that is no file; links are not followed. */
@@ -93,12 +94,21 @@ export function moveInto(from: string | Buffer, folder: string, name: string): b
   } catch {
     if (!isThere(from)) return false;
   }
+  makeFolder(folder);
   try {
-    makeDir(folder);
     renameSync(from, to);
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Makes a folder of ours where its own folder is there. That one is not ours to make: it may be about to come back. */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch {
+    // It is there already, or what is done next says what is wrong.
   }
 }
 

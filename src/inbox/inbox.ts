@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type ActorRefFrom, createActor } from 'xstate';
+import type { InspectionEvent } from 'xstate';
 import type {
   Answer,
   Command,
@@ -21,9 +21,9 @@ import {
   writeText,
 } from '../record/index.ts';
 import { type Before, type Decision, refusalOf } from './decide.ts';
-import { remove } from './files.ts';
+import { makeFolder, remove } from './files.ts';
 import { Intake, type Taken } from './intake.ts';
-import { type InboxEffects, wireInbox } from './ports.ts';
+import { type InboxActor, type InboxEffects, createInboxActor } from './ports.ts';
 import { keyOf, progressOf, readReceipt, receiptOf } from './receipt.ts';
 import { ReceiptError, ReceiptQueue } from './receipt-queue.ts';
 import { type StartWatch, isRemote, trySee, watchFolder } from './watch.ts';
@@ -71,6 +71,8 @@ export interface InboxOptions {
   pollMs?: number;
   /** How a receipt is put in its place. @default flushed to disk when it is final */
   write?: (path: string, receipt: Receipt) => Promise<Written>;
+  /** Sees every event of the machine; must not throw. */
+  inspect?: (event: InspectionEvent) => void;
 }
 
 export type Closed =
@@ -122,7 +124,7 @@ class FileInbox implements Inbox {
   readonly #dir: ControlPaths;
   readonly #intake: Intake;
   readonly #receipts: ReceiptQueue;
-  readonly #actor: ActorRefFrom<ReturnType<typeof wireInbox>>;
+  readonly #actor: InboxActor;
   /** What was delivered and not answered. */
   readonly #open = new Map<string, OpenCommand>();
   /** What is to be removed when the final receipt of an id is on disk. */
@@ -134,19 +136,19 @@ class FileInbox implements Inbox {
     this.#options = options;
     this.#dir = options.dir;
     this.#intake = new Intake(options.dir);
-    const { write = writeReceipt } = options;
+    const { inspect } = options;
     this.#receipts = new ReceiptQueue({
-      write: (receipt) => write(this.#dir.receipt(keyOf(receipt)), receipt),
+      write: (receipt) => this.#writeReceipt(receipt),
       sync: () => syncFolder(this.#dir.receipts),
       written: (receipt) => this.#receiptWritten(receipt),
     });
     const poll = options.poll ?? isRemote(this.#dir.control);
-    this.#actor = createActor(wireInbox(this.#effects()), { input: { poll } });
+    this.#actor = createInboxActor(this.#effects(), { input: { poll }, ...(inspect && { inspect }) });
     this.#actor.start();
   }
 
   get mode(): 'native' | 'polling' {
-    return this.#actor.getSnapshot().matches({ watching: { source: 'polling' } }) ? 'polling' : 'native';
+    return this.#actor.getSnapshot().context.poll ? 'polling' : 'native';
   }
 
   get #ending(): boolean {
@@ -290,6 +292,16 @@ class FileInbox implements Inbox {
 
   #put(receipt: Receipt): void {
     this.#receipts.put(keyOf(receipt), receipt);
+  }
+
+  async #writeReceipt(receipt: Receipt): Promise<Written> {
+    const { write = writeReceipt } = this.#options;
+    const path = this.#dir.receipt(keyOf(receipt));
+    const outcome = await write(path, receipt);
+    if (outcome.type === 'ok' || outcome.code !== 'ENOENT') return outcome;
+    // Somebody has put another control folder there.
+    makeFolder(this.#dir.receipts);
+    return write(path, receipt);
   }
 
   #receiptWritten(receipt: Receipt): void {

@@ -1,11 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type ControlPaths, makeDir, safeId } from '../record/index.ts';
+import { type ControlPaths, safeId } from '../record/index.ts';
 import { UNFINISHED } from '../../machines/policy/defaults.ts';
 import { manyEntries, mostBatchBytes, mostNotes, mostPerBatch } from './bounds.ts';
 import { type Before, type Decision, type Found, type World, decide, kinds, noteOf } from './decide.ts';
-import { entriesIn, kindOf, mayBeStop, moveInto, namesIn, readSmall, unnameableIn, within } from './files.ts';
+import {
+  entriesIn,
+  kindOf,
+  makeFolder,
+  mayBeStop,
+  moveInto,
+  namesIn,
+  readSmall,
+  unnameableIn,
+  within,
+} from './files.ts';
 
 /** An entry that was taken out of the folder, and what is to be done about it. */
 export interface Taken {
@@ -202,8 +212,8 @@ export class Intake {
   note({ name, path, bytes, decision }: Taken, at: string): void {
     if (path === null || decision.type !== 'reject' || this.#notes >= mostNotes) return;
     this.#notes += 1;
+    makeFolder(this.#dir.rejected);
     try {
-      makeDir(this.#dir.rejected);
       const note = JSON.stringify(noteOf(decision, name, bytes, at), null, 2);
       writeFileSync(within(this.#dir.rejected, basename(path)), `${note}\n`, { mode: 0o600 });
     } catch {

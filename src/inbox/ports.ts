@@ -1,6 +1,6 @@
-import { fromCallback, fromPromise } from 'xstate';
+import { type ActorRefFrom, type InspectionEvent, createActor, fromCallback, fromPromise } from 'xstate';
 import { fill, inboxMachine } from '../../machines/index.ts';
-import type { InboxEvent, InboxOutput, InboxWarningCode } from '../../machines/protocol.ts';
+import type { InboxEvent, InboxInput, InboxOutput, InboxWarningCode } from '../../machines/protocol.ts';
 import { sliceMs } from './bounds.ts';
 import { type StartWatch, type Watch, trySee } from './watch.ts';
 
@@ -33,34 +33,52 @@ export interface InboxEffects {
 }
 
 type Told = { type: 'none' };
+type Ending = { state: string };
 type Start = (tell: (event: InboxEvent) => void) => (() => void) | undefined;
 
-const port = (start: Start) => fromCallback<Told, undefined, InboxEvent>(({ sendBack }) => start(sendBack));
+/**
+ * The effects of each inbox, by the system of its actor. So that all can share one machine with its ports filled: one of
+ * its own for each would take a hundred kilobytes and a millisecond.
+ */
+const effectsOf = new WeakMap<object, InboxEffects>();
 
-/** Fills every port of the machine. */
-export function wireInbox(effects: InboxEffects): typeof inboxMachine {
-  type Ending = { state: string };
-  const closing = <T>(work: (end: Ending, signal: AbortSignal) => Promise<T>) =>
-    fromPromise<T, Ending>(({ input, signal }) => work(input, signal));
-  return inboxMachine.provide({
-    actors: {
-      watch: fill(port(watching(effects))),
-      poll: fill(port(polling(effects))),
-      await: fill(port(awaiting(effects))),
-      look: fill(port(looking(effects))),
-      write: fill(port(writing(effects))),
-      shut: fill(closing(({ state }) => effects.shut(state))),
-      drain: fill(closing((_, signal) => drain(effects, signal))),
-      flush: fill(closing(() => flush(effects))),
-    },
-    actions: { warn: (_: unknown, warning: { code: InboxWarningCode; reason: string }): void => effects.warn(warning) },
-  });
+function ours(system: object): InboxEffects {
+  const effects = effectsOf.get(system);
+  if (effects === undefined) throw new Error('bug: an inbox without effects');
+  return effects;
 }
+
+const port = (start: (effects: InboxEffects) => Start) =>
+  fromCallback<Told, undefined, InboxEvent>(({ sendBack, system }) => start(ours(system))(sendBack));
+const closing = <T>(work: (effects: InboxEffects, end: Ending, signal: AbortSignal) => Promise<T>) =>
+  fromPromise<T, Ending>(({ input, signal, system }) => work(ours(system), input, signal));
+
+/** An inbox that is yet to be started. */
+export function createInboxActor(
+  effects: InboxEffects,
+  options: { input: InboxInput; inspect?: (event: InspectionEvent) => void },
+): InboxActor {
+  const actor = createActor(wired, options);
+  effectsOf.set(actor.system, effects);
+  return actor;
+}
+export type InboxActor = ActorRefFrom<typeof inboxMachine>;
 
 /** Looks this long after a change may have missed one in the same tick of the disk's clock. */
 const tickMs = 100;
 /** Every so many looks at the folder's time the folder is read whatever its time says. */
-const trustEvery = 30;
+const trustEvery = 60;
+/** Folders that this process watches. Of more than so many each is looked at more seldom: a net must not cost what it guards. */
+const crowd = { size: 0 };
+const crowdMost = 200;
+const wakeMs = 500;
+
+/** Looks that are far apart fall together, so that they wake the process once for all. */
+function together(ms: number): number {
+  if (ms < wakeMs) return ms;
+  const now = performance.now();
+  return Math.floor((now + ms) / wakeMs) * wakeMs - now;
+}
 
 /** Native hints, and below them a slow look at the folder's own time: it costs two microseconds. */
 const watching =
@@ -83,21 +101,24 @@ const watching =
     }
     let { changedMs } = first;
     let looks = 0;
-    const timer = setInterval(() => {
+    crowd.size += 1;
+    const look = (): void => {
+      timer = setTimeout(look, together(pause())).unref();
       const seen = trySee(folder);
       looks += 1;
       if (seen === null) tell({ type: 'folder.missing' });
       else if (seen.identity !== first.identity) tell({ type: 'folder.changed' });
       else if (
         seen.changedMs !== changedMs ||
-        Date.now() - seen.changedMs < safetyMs + tickMs ||
+        Date.now() - seen.changedMs < pause() + tickMs ||
         looks % trustEvery === 0
       ) {
         ({ changedMs } = seen);
         tell({ type: 'folder.hint' });
       }
-    }, safetyMs);
-    timer.unref();
+    };
+    const pause = (): number => safetyMs * Math.max(1, crowd.size / crowdMost);
+    let timer = setTimeout(look, together(pause())).unref();
     // What came before anybody told of it.
     tell({ type: 'folder.hint' });
     try {
@@ -106,7 +127,8 @@ const watching =
       failed(error);
     }
     return () => {
-      clearInterval(timer);
+      crowd.size -= 1;
+      clearTimeout(timer);
       if (hinted !== null) clearImmediate(hinted);
       void watch?.close().catch(() => {
         // It is gone either way.
@@ -193,3 +215,20 @@ async function flush({ writeReceipts, unwritten, folderIsThere }: InboxEffects):
   }
   return { unwritten: unwritten() };
 }
+
+/** The machine with every port filled. */
+const wired = inboxMachine.provide({
+  actors: {
+    watch: fill(port(watching)),
+    poll: fill(port(polling)),
+    await: fill(port(awaiting)),
+    look: fill(port(looking)),
+    write: fill(port(writing)),
+    shut: fill(closing(({ shut }, { state }) => shut(state))),
+    drain: fill(closing((effects, _, signal) => drain(effects, signal))),
+    flush: fill(closing((effects) => flush(effects))),
+  },
+  actions: {
+    warn: ({ system }, warning: { code: InboxWarningCode; reason: string }): void => ours(system).warn(warning),
+  },
+});

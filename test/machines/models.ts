@@ -549,7 +549,7 @@ const inboxModel = (poll: boolean): PathModel => ({
       'xstate.error.actor.flush': [failed('flush')],
     })(type),
   /** After two tries nothing is new. */
-  identity: ({ context }) => [Math.min(context.tries, 2), context.ending, context.trouble !== null],
+  identity: ({ context }) => [context.poll, Math.min(context.tries, 2), context.ending, context.trouble !== null],
   feasible: ({ context }, { type }) => type !== 'stuck' || context.tries < 2,
 });
 

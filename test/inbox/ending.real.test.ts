@@ -1,0 +1,95 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { JournalRecord } from '../../machines/protocol.ts';
+import { start } from '../../src/index.ts';
+import { type Outgoing, readReceipt, sendCommand } from '../../src/inbox/index.ts';
+import { type RunDir, readJournal, runDir } from '../../src/record/index.ts';
+import { inParallel } from '../support/walk.ts';
+import { entries } from './rig.ts';
+
+/** A run ends, and commands land until its inbox says that it is closed. */
+const ROUNDS = Number(process.env['COXSWAIN_ROUNDS'] ?? 20);
+const NEAR_MS = 5;
+
+let root = '';
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'coxswain-ending-'));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+interface Landed {
+  id: string;
+  /** Milliseconds since 1970. */
+  at: number;
+}
+
+const commands: Outgoing[] = [
+  { type: 'stop', source: 'test' },
+  { type: 'steer', text: 'still there?', source: 'test' },
+  { type: 'interrupt', source: 'test' },
+  { type: 'extend', deadline: '1h', source: 'test' },
+];
+
+/** Sends one after the other until the inbox is closed; the refused ones leave nothing. */
+async function sendUntilClosed(dir: RunDir, round: number): Promise<{ sent: Landed[]; refused: number }> {
+  const sent: Landed[] = [];
+  // Late enough that the stop does not always come first and end the run in another way.
+  await pause(round % 8);
+  for (let n = round, refused = 0; ; n += 1) {
+    const outcome = await sendCommand(dir, { ...commands[n % commands.length] } as Outgoing);
+    if (outcome.type === 'sent') sent.push({ id: outcome.id, at: performance.timeOrigin + performance.now() });
+    else {
+      expect(outcome.reason).toBe('closed');
+      refused += 1;
+      if (refused === 3) return { sent, refused };
+    }
+    if (n % 3 === 0) await pause(1);
+  }
+}
+
+function answersIn(dir: RunDir): Map<string, number> {
+  const counts = new Map<string, number>();
+  const { records } = readJournal(dir.journal, { maxBytes: Number.MAX_SAFE_INTEGER });
+  const answered = (one: JournalRecord): one is JournalRecord & { type: 'command.answered' } =>
+    one.type === 'command.answered';
+  for (const { id } of records.filter(answered)) counts.set(id, (counts.get(id) ?? 0) + 1);
+  return counts;
+}
+
+test(`of a request that lands within ${NEAR_MS} ms of the end, ${ROUNDS} times: exactly one final verdict`, async () => {
+  let near = 0;
+  let all = 0;
+  await inParallel(
+    Array.from({ length: ROUNDS }, (_, round) => round),
+    3,
+    async (round) => {
+      const id = `r${round}`;
+      const run = await start({ command: ['true'] }, { root, id });
+      const dir = runDir(root, id);
+      let sending: ReturnType<typeof sendUntilClosed> | null = null;
+      for await (const { type } of run.events()) {
+        if (type !== 'attempt.exited') continue;
+        sending = sendUntilClosed(dir, round);
+        break;
+      }
+      await run.ended();
+      const { sent } = (await sending) ?? { sent: [] };
+      const closedAt = statSync(dir.closed).mtimeMs;
+      const answers = answersIn(dir);
+      for (const command of sent) {
+        expect(readReceipt(dir, command.id), `${id} ${command.id}`).toMatchObject({ final: true });
+        expect(answers.get(command.id), `${id} ${command.id}`).toBe(1);
+        if (Math.abs(command.at - closedAt) <= NEAR_MS) near += 1;
+      }
+      all += sent.length;
+      expect(entries(dir)).toEqual(['closed.json']);
+      expect(readdirSync(dir.claimed)).toEqual([]);
+      expect(JSON.parse(readFileSync(dir.closed, 'utf8'))).toMatchObject({ v: 1 });
+    },
+  );
+  console.info(`${all} requests were taken, ${near} of them within ${NEAR_MS} ms of the closing`);
+  expect(near).toBeGreaterThanOrEqual(ROUNDS / 4);
+});
