@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Before, type Decision, decide } from '../../src/inbox/decide.ts';
 import { maxCommandBytes } from '../../src/inbox/bounds.ts';
 import { Fuzz, SENTINEL } from './fuzz.ts';
@@ -33,6 +33,10 @@ function unfit(command: Extract<Decision, { type: 'deliver' }>['command']): stri
 }
 
 test(`${COUNT} commands, random and mutated (seed ${SEED}): each is judged, none throws, none is quoted`, () => {
+  // Many of them are no JSON, and most of what an error costs is its stack.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  onTestFinished(() => void (Error.stackTraceLimit = stackTraceLimit));
   const fuzz = new Fuzz(SEED);
   const known = new Map<string, Before>();
   const counts = new Map<string, number>();
