@@ -81,7 +81,12 @@ export function openRun({ plan, dir, owner, env, nest, inspect, machines }: Open
   };
   const inbox: Inbox = openInbox({
     dir,
-    deliver: (command, { text }) => void deliver(command, text, (refused) => inbox.answer(refused)),
+    deliver: (command, { text }) =>
+      void deliver(command, text, (refused) => {
+        runtime.takeBack(refused);
+        inbox.answer(refused);
+        answerHere(refused);
+      }),
     resolve: (steps, id) => runtime.propose(steps, id),
     onRefused: answerHere,
   });
