@@ -36,15 +36,15 @@ import type {
  */
 
 /** What `stable` drops, of a run and of a step: it changes without a journal record, or says how fresh the rest is. */
-export const VOLATILE_RUN = ['updatedAt', 'persistence'] as const satisfies readonly (keyof Status)[];
-export const VOLATILE_STEP = [
+const VOLATILE_RUN = ['updatedAt', 'persistence'] as const satisfies readonly (keyof Status)[];
+const VOLATILE_STEP = [
   'activity',
   'lastActivityAt',
   'lastProgressAt',
   'tool',
 ] as const satisfies readonly (keyof StepStatus)[];
 /** Dropped of a step only while it runs: the model and the usage are journaled when the attempt closes. */
-export const VOLATILE_WHILE_RUNNING = ['usage', 'model'] as const satisfies readonly (keyof StepStatus)[];
+const VOLATILE_WHILE_RUNNING = ['usage', 'model'] as const satisfies readonly (keyof StepStatus)[];
 
 const STATES: readonly StepState[] = [
   'pending',

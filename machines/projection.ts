@@ -27,7 +27,7 @@ import type {
 } from './protocol.ts';
 import type { SteeringContext } from './steering.ts';
 
-export { VOLATILE_RUN, VOLATILE_STEP, VOLATILE_WHILE_RUNNING, fold, stable } from './fold.ts';
+export { fold, stable } from './fold.ts';
 
 /**
  * Status three ways: `project` reads it off the machine snapshots, `fold` rebuilds it from the journal, and

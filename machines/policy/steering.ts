@@ -17,17 +17,6 @@ export const MOST_RECENT = 20;
 /** Targets of one request that are shown. */
 const MOST_TARGETS = 16;
 
-export const NO_STEERING: SteeringCounts = {
-  requested: 0,
-  scheduled: 0,
-  routed: 0,
-  queued: 0,
-  delivered: 0,
-  undelivered: 0,
-  partial: 0,
-  late: 0,
-};
-
 /** What makes a request, but for what becomes of it. */
 export type Request = Pick<SteerStatus, 'id' | 'source' | 'mode' | 'text' | 'at'> & {
   expiresAt: Instant | null;

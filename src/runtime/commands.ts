@@ -63,8 +63,6 @@ export interface RunCommands {
 
 /** The commands of a run as functions. What cannot be a command is answered here, as an inbox does with its files. */
 export function commandsOf(opened: Opened): RunCommands {
-  const from = ({ source = 'library' }: CommandOptions): { id: string; source: string } => ({ id: ulid(), source });
-  const ofStep = ({ step }: StepCommandOptions): { step?: string } => (step === undefined ? {} : { step });
   const send = (command: Command, options: CommandOptions, text: string | null = null): ReturnType<Opened['send']> => {
     const wrong = text === null ? null : faultIn(text);
     return wrong === null ? opened.send(command, text, options) : refuse(command, ...wrong);
@@ -111,6 +109,9 @@ export function commandsOf(opened: Opened): RunCommands {
       send({ type: 'answer', ...from(options), ask, text: digest(text) }, options, text),
   };
 }
+
+const from = ({ source = 'library' }: CommandOptions): { id: string; source: string } => ({ id: ulid(), source });
+const ofStep = ({ step }: StepCommandOptions): { step?: string } => (step === undefined ? {} : { step });
 
 function faultIn(text: string): [RejectReason, string] | null {
   if (text.trim() === '') return ['invalid', 'text: there is none'];

@@ -110,10 +110,11 @@ export function openRun({ plan, dir, owner, env, nest, inspect, machines }: Open
     ...(machines === undefined ? {} : { machines }),
   });
   const attachment = bus.attach(dir.id, { journal, currentStatus: () => runtime.status() });
-  void runtime.done.then(() => {
+  const end = (): void => {
     attachment.end();
     callers.endAll((id) => ({ id, command: 'unknown', verdict: 'rejected', reason: 'run-ended', at: now() }));
-  });
+  };
+  void runtime.done.then(end);
 
   const send: Opened['send'] = (command, text, { until, signal } = {}) => {
     const told = callers.wait(command.id, { first: until === 'first', signal });

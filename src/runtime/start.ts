@@ -143,14 +143,13 @@ export async function begin(
 
 function runOf(opened: ReturnType<typeof openRun>, dir: RunDir, signal: AbortSignal | undefined): Run {
   const { runtime } = opened;
-  const send = commandsOf(opened);
-  const { stop } = send;
-  const onAbort = (): void => void stop({ source: 'abort-signal' });
+  const commands = commandsOf(opened);
+  const onAbort = (): void => void commands.stop({ source: 'abort-signal' });
   if (signal?.aborted === true) onAbort();
   else signal?.addEventListener('abort', onAbort, { once: true });
   const ended = runtime.done.finally(() => signal?.removeEventListener('abort', onAbort));
   const close = async (): Promise<void> => {
-    await stop({ source: 'close' });
+    await commands.stop({ source: 'close' });
     await ended;
   };
   return {
@@ -159,7 +158,7 @@ function runOf(opened: ReturnType<typeof openRun>, dir: RunDir, signal: AbortSig
     status: () => runtime.status(),
     events: (wanted) => opened.events(wanted),
     watch: (wanted) => opened.watch(wanted),
-    ...send,
+    ...commands,
     kill: () => runtime.killNow(),
     ended: () => ended,
     async result() {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AnyMachineSnapshot } from 'xstate';
 import { can, fold, project, why } from '../../machines/index.ts';
-import type { Command, JournalRecord, Possible, Status } from '../../machines/protocol.ts';
+import type { Command, Possible, Status } from '../../machines/protocol.ts';
 import { actorAt } from '../../src/testing/index.ts';
 import { RETRY, RUN_INPUT } from './models.ts';
 import { World } from './world.ts';
@@ -62,6 +62,8 @@ const answerTo = (world: World, id: string): string | null => {
   if (answer === undefined) return null;
   return answer.reason === undefined ? answer.verdict : `${answer.verdict} ${answer.reason}`;
 };
+const contextAt = (world: World, path: string[]): Record<string, unknown> =>
+  (actorAt(world.run, path)?.getSnapshot() as { context: Record<string, unknown> } | undefined)?.context ?? {};
 const steerEvents = (world: World): string[] =>
   world.records.flatMap((one) => (one.type.startsWith('steer.') ? [one.type.replace('steer.', '')] : []));
 const steer = (world: World, more: Partial<Extract<Command, { type: 'steer' }>> = {}): string =>
@@ -218,13 +220,13 @@ describe('stop and interrupt of a step', () => {
     expect(statusOf(world).steps[0]?.state).toBe('paused');
     world.clock.advance(100_000);
     world.command({ type: 'resume' });
-    const step = (actorAt(world.run, ['step:a'])?.getSnapshot() as AnyMachineSnapshot).context;
+    const step = contextAt(world, ['step:a']);
     expect(step).toMatchObject({ session: 's1', n: 2 });
-    expect(step.limitMs).toBeGreaterThan(45_000);
-    expect(step.limitMs).toBeLessThan(51_000);
+    expect(step['limitMs']).toBeGreaterThan(45_000);
+    expect(step['limitMs']).toBeLessThan(51_000);
     expect(statusOf(world).steps[0]).toMatchObject({ state: 'preparing', attempt: 1 });
     running(world, 'a');
-    const attempt = (actorAt(world.run, ['step:a', 'attempt'])?.getSnapshot() as AnyMachineSnapshot).context;
+    const attempt = contextAt(world, ['step:a', 'attempt']);
     expect(attempt).toMatchObject({ session: 's1', n: 2 });
   });
 
@@ -313,12 +315,13 @@ test('S050: in every state of random walks, what `can` names is obeyed, and what
 
 const nameOf = ({ command, step, ask }: Possible): string => [command, step, ask].join(' ');
 
+const ofTarget = (step?: string): Possible[] =>
+  (['stop', 'interrupt', 'resume', 'steer', 'extend'] as const).map((command) => ({
+    command,
+    ...(step === undefined ? {} : { step }),
+  }));
+
 function everything({ steps, asks }: Status): Possible[] {
-  const ofTarget = (step?: string): Possible[] =>
-    (['stop', 'interrupt', 'resume', 'steer', 'extend'] as const).map((command) => ({
-      command,
-      ...(step === undefined ? {} : { step }),
-    }));
   return [
     ...ofTarget(),
     { command: 'append' },
@@ -356,7 +359,7 @@ test('why: the path of a step, state by state, with what led from one to the nex
   ended(world, 'a');
   world.command({ type: 'resume', step: 'a' });
   running(world, 'a');
-  const path = why(world.records as JournalRecord[], { step: 'a' });
+  const path = why(world.records, { step: 'a' });
   expect(path.filter(({ from, to }) => from !== to).map(({ to, record }) => `${record.type}: ${to}`)).toEqual([
     'step.started: preparing',
     'attempt.launching: running',
@@ -365,6 +368,6 @@ test('why: the path of a step, state by state, with what led from one to the nex
     'step.started: preparing',
     'attempt.launching: running',
   ]);
-  const ofRun = why(world.records as JournalRecord[]);
+  const ofRun = why(world.records);
   expect(ofRun[0]).toMatchObject({ from: null, to: 'running', record: { type: 'run.started' } });
 });
