@@ -48,9 +48,9 @@ export const activityMachine = base
       toolLimited: ({ context }) => context.limits.toolMs !== null,
       stallLimited: ({ context }) => context.limits.stall !== null,
       progress: ({ event }) => event.type === 'heard' && event.progress,
-      backToTool: ({ context, event }) =>
-        context.tool !== null && event.type === 'ask.closed' && context.asks.every((ask) => ask === event.ask),
-      lastAsk: ({ context, event }) => event.type === 'ask.closed' && context.asks.every((ask) => ask === event.ask),
+      asking: ({ context }) => context.asks.length > 0,
+      lastOpen: ({ context, event }) =>
+        context.tool === null && event.type === 'ask.closed' && context.asks.every((ask) => ask === event.ask),
       sameTool: ({ context, event }) => event.type === 'tool.opened' && event.tool.id === context.tool?.id,
     },
     delays: {
@@ -151,47 +151,32 @@ export const activityMachine = base
             on: {
               heard: { guard: 'progress', target: 'fresh', reenter: true, actions: 'noteProgress' },
               'tool.opened': 'working',
-              'ask.opened': { target: 'waiting', actions: 'noteAsk' },
+              'ask.opened': { target: 'working', actions: 'noteAsk' },
             },
-            after: { quietTime: { target: 'quiet', actions: 'tellQuiet' } },
+            after: { quietTime: { target: 'still', actions: 'tellQuiet' } },
           },
-          quiet: {
+          still: {
+            description: 'Without progress for longer than an agent mostly needs',
+            initial: 'quiet',
             on: {
               heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
               'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
-              'ask.opened': { target: 'waiting', actions: ['noteAsk', 'noteProgress', 'tellFresh'] },
+              'ask.opened': { target: 'working', actions: ['noteAsk', 'noteProgress', 'tellFresh'] },
             },
-            always: { guard: 'stallLimited', target: 'stalling' },
-          },
-          stalling: {
-            on: {
-              heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
-              'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
-              'ask.opened': { target: 'waiting', actions: ['noteAsk', 'noteProgress', 'tellFresh'] },
-            },
-            after: { stallTime: { target: 'stalled', actions: 'tellStalled' } },
-          },
-          stalled: {
-            on: {
-              heard: { guard: 'progress', target: 'fresh', actions: ['noteProgress', 'tellFresh'] },
-              'tool.opened': { target: 'working', actions: ['noteProgress', 'tellFresh'] },
-              'ask.opened': { target: 'waiting', actions: ['noteAsk', 'noteProgress', 'tellFresh'] },
+            states: {
+              quiet: { always: { guard: 'stallLimited', target: 'stalling' } },
+              stalling: { after: { stallTime: { target: 'stalled', actions: 'tellStalled' } } },
+              stalled: {},
             },
           },
           working: {
-            description: 'A tool is open: it may be silent for as long as it is allowed to run',
+            description:
+              'A tool is open, or somebody is asked: it may be silent for as long as that is allowed to last',
             on: {
-              'tool.closed': { target: 'fresh', actions: 'noteProgress' },
-              'ask.opened': { target: 'waiting', actions: 'noteAsk' },
-            },
-          },
-          waiting: {
-            description: 'It has asked something: it may be silent until it is answered; the other limits go on',
-            on: {
+              'tool.closed': [{ guard: 'asking' }, { target: 'fresh', actions: 'noteProgress' }],
               'ask.opened': { actions: 'noteAsk' },
               'ask.closed': [
-                { guard: 'backToTool', target: 'working', actions: 'noteAskOver' },
-                { guard: 'lastAsk', target: 'fresh', actions: 'noteAskOver' },
+                { guard: 'lastOpen', target: 'fresh', actions: 'noteAskOver' },
                 { actions: 'noteAskOver' },
               ],
             },

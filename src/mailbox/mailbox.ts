@@ -148,7 +148,6 @@ class FolderMailbox implements Mailbox {
   }
 
   #readAcks(): void {
-    if (this.#sent.size === 0) return;
     const state = this.#acks.state();
     if (state === 'replaced') this.#problem('folder-replaced', `${this.#at.acks} is not the folder it was`);
     if (state !== 'here') return;

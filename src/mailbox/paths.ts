@@ -9,8 +9,8 @@ export interface MailboxPaths {
   readonly ask: string;
 }
 
-export const STEER_ENV = 'COXSWAIN_STEER_DIR';
-export const ASK_ENV = 'COXSWAIN_ASK_DIR';
+const STEER_ENV = 'COXSWAIN_STEER_DIR';
+const ASK_ENV = 'COXSWAIN_ASK_DIR';
 
 /** Where the mailbox of the attempt in that folder lies. Nothing is looked at or made. */
 export function mailboxPaths(attemptDir: string): MailboxPaths {

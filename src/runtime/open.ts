@@ -28,7 +28,7 @@ export interface OpenOptions {
 
 export interface SendOptions {
   /** `first`: resolves as soon as the run has taken the command. Default: with its final verdict. */
-  wait?: 'first' | 'final' | undefined;
+  until?: 'first' | 'final' | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -111,8 +111,8 @@ export function openRun({ plan, dir, owner, env, inspect, machines }: OpenOption
     callers.endAll((id) => ({ id, command: 'unknown', verdict: 'rejected', reason: 'run-ended', at: now() }));
   });
 
-  const send: Opened['send'] = (command, text, { wait, signal } = {}) => {
-    const told = callers.wait(command.id, { first: wait === 'first', signal });
+  const send: Opened['send'] = (command, text, { until, signal } = {}) => {
+    const told = callers.wait(command.id, { first: until === 'first', signal });
     void deliver(command, text, (refused) => {
       runtime.takeBack(refused);
       callers.tell(refused);

@@ -26,7 +26,7 @@ export interface PostOptions {
 export function makeMailbox(attemptDir: string, listens: Capabilities['mailbox']): MailboxPaths | null {
   if (listens === 'none') return null;
   const paths = mailboxPaths(attemptDir);
-  return createMailbox(paths).type === 'ok' ? paths : null;
+  return createMailbox(paths, listens).type === 'ok' ? paths : null;
 }
 
 /** Messages for one child and its questions, by its protocol or its mailbox. */

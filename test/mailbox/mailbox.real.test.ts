@@ -80,6 +80,8 @@ function rig(options: Partial<MailboxOptions> = {}, folders: 'expected' | 'decla
   const tell = (): boolean => news.emit('told');
   const mailbox = openMailbox(paths, {
     listens: 'declared',
+    // Whatever is found is found by watching.
+    safetyMs: 60_000,
     onAck: (ack) => void (made.acks.push(ack), tell()),
     onAsk: (ask) => void (made.asked.push(ask), tell()),
     onAskGone: (id) => void (made.gone.push(id), tell()),
@@ -359,7 +361,7 @@ test('a folder that the child puts in the place of all of ours: the same', () =>
 });
 
 test('for a child that may not even look, little is made: the rest comes when there is something to put in', async () => {
-  const made = rig({ safetyMs: 60_000 }, 'declared');
+  const made = rig({}, 'declared');
   expect([readdirSync(made.paths.steer), readdirSync(made.paths.ask)]).toEqual([[], []]);
   made.put('steer/capability.json', CAPABLE);
   await made.told(() => made.capabilities > 0);
