@@ -37,7 +37,6 @@ export {
 } from './client/send.ts';
 export { asks, type Ask, type AsksReading } from './client/asks.ts';
 export { can, why, type CanReading, type WhyReading } from './client/explain.ts';
-export { parseSteps, readSteps, type StepsFile } from './client/steps.ts';
 export { describeCause, describeProof } from './record/report.ts';
 export { parseTime } from './client/time.ts';
 export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';

@@ -17,6 +17,7 @@ export {
   type LookedAgain,
   type SeenAgain,
 } from './runtime/look-again.ts';
+export { parseSteps, readSteps, type StepsFile } from './plan/index.ts';
 export { listAgents } from './runtime/list-agents.ts';
 export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';
 

@@ -1,12 +1,13 @@
 import { text as readAll } from 'node:stream/consumers';
-import { append as sendAppend, parseSteps, readSteps } from '../client.ts';
+import { append as sendAppend } from '../client.ts';
 import { EXIT } from './codes.ts';
 import { type CommandingOptions, VERDICT_MS, command } from './commanding.ts';
 import { type Io, fail } from './io.ts';
 import { count } from './words.ts';
 
 export async function append(run: string, file: string, options: CommandingOptions, io: Io): Promise<number> {
-  const read = file === '-' ? await parseSteps(await readAll(process.stdin)) : await readSteps(file);
+  const { parseSteps, readSteps } = await import('../index.ts');
+  const read = file === '-' ? parseSteps(await readAll(process.stdin)) : await readSteps(file);
   if (read.type === 'bad') {
     const place = read.line === null ? file : `${file}:${read.line}`;
     return fail(io, EXIT.usage, `${place}: ${read.message}`);

@@ -79,12 +79,18 @@ export function decide({ name, found }: Entry, world: World): Decision {
     case 'unreadable':
       return unread('invalid', `it cannot be read (${found.code})`);
     case 'text': {
-      const json = parseObject(found.text);
+      const json = isClosed(found.text) ? parseObject(found.text) : null;
       if (json !== null) return decideJson(name, json, world);
       if (!found.settled) return { type: 'unfinished' };
       return unread('invalid', 'it is not a JSON object', digest(found.text).sha256);
     }
   }
+}
+
+/** Half a file is told by its end: to find it out by an error costs more than to read a good one. */
+function isClosed(text: string): boolean {
+  const whole = text.trim();
+  return whole.startsWith('{') && whole.endsWith('}');
 }
 
 function decideJson(name: string, json: Record<string, unknown>, world: World): Decision {

@@ -127,7 +127,7 @@ class FileInbox implements Inbox {
   readonly #actor: InboxActor;
   /** What was delivered and not answered. */
   readonly #open = new Map<string, OpenCommand>();
-  /** What is to be removed when the final receipt of an id is on disk. */
+  /** What is to be removed when a final receipt is on disk, by the key of the receipt. */
   readonly #files = new Map<string, string[]>();
   /** Delivered in the batch that is being worked off. */
   #fresh: { id: string; type: CommandType; sha256: string }[] = [];
@@ -279,9 +279,10 @@ class FileInbox implements Inbox {
     const open = this.#open.get(id);
     if (open === undefined && this.#before(id) !== null) return;
     this.#open.delete(id);
-    this.#files.set(id, open?.files ?? []);
     // One that came through the library has no file and gets its receipt all the same.
-    this.#put(receiptOf(answer, open?.sha256 ?? ''));
+    const receipt = receiptOf(answer, open?.sha256 ?? '');
+    this.#files.set(keyOf(receipt), open?.files ?? []);
+    this.#put(receipt);
   }
 
   progress(progress: Progress): void {
@@ -305,9 +306,10 @@ class FileInbox implements Inbox {
   }
 
   #receiptWritten(receipt: Receipt): void {
-    if (!receipt.final || receipt.verdict === 'conflict') return;
-    for (const path of this.#files.get(receipt.id) ?? []) remove(path);
-    this.#files.delete(receipt.id);
+    if (!receipt.final) return;
+    const key = keyOf(receipt);
+    for (const path of this.#files.get(key) ?? []) remove(path);
+    this.#files.delete(key);
   }
 
   #refuseOpen(): void {

@@ -1,5 +1,4 @@
 import { resolvePlan, type ResolveOptions } from './load.ts';
-import { asList, asRecord } from './path.ts';
 import type { PlanError, PlanErrorCode, ResolvedPlan, ResolvedStep } from './types.ts';
 
 export type AppendOptions = Pick<ResolveOptions, 'agents' | 'adapters' | 'proof' | 'look'>;
@@ -78,10 +77,4 @@ export function tellErrors(errors: readonly PlanError[], more = 0): string {
     .map(({ field, code, message }) => `${field === '' ? 'steps' : field}: ${TELLING.has(code) ? message : code}`);
   const rest = errors.length - told.length + more;
   return `${told.join('; ').slice(0, MOST_CHARS)}${rest > 0 ? ` (and ${rest} more)` : ''}`;
-}
-
-/** The steps of a file for `append`: a list of steps, or a mapping that has one under `steps`. Null: it is neither. */
-export function stepsIn(value: unknown): unknown[] | null {
-  const list = asList(value) ?? asList(asRecord(value)?.['steps']);
-  return list === null ? null : [...list];
 }

@@ -1,4 +1,4 @@
-import type { Path } from './types.ts';
+import type { Path } from './words.ts';
 
 /** `steps[1].needs[0]`; keys that are no plain names are quoted: `env["a b"]`. */
 export function fieldOf(path: Path): string {

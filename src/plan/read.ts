@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import type { PlanErrorCode } from './types.ts';
+import type { PlanErrorCode } from './words.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 

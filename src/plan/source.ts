@@ -3,7 +3,7 @@ import { yaml } from './heavy.ts';
 import { checkSize } from './size.ts';
 import { duplicateKeys } from './duplicates.ts';
 import { jsonErrorAt } from './json.ts';
-import type { Path, PlanErrorCode } from './types.ts';
+import type { Path, PlanErrorCode } from './words.ts';
 
 export type Format = 'yaml' | 'json';
 

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { stepsIn } from './append.ts';
+import { asList, asRecord } from './path.ts';
 import { readPlanFile } from './read.ts';
 import { readSource } from './source.ts';
 
@@ -9,7 +9,7 @@ export type StepsFile =
   | { type: 'bad'; message: string; line: number | null };
 
 /** Reads the steps of a file for `append`: YAML or JSON, a list of steps or a mapping with `steps`. Their fields are not looked at. */
-export async function loadSteps(path: string): Promise<StepsFile> {
+export async function readSteps(path: string): Promise<StepsFile> {
   const read = await readPlanFile(path);
   if (read.type === 'failed') return { type: 'bad', message: read.message, line: read.line };
   return parseSteps(read.text, extname(path).toLowerCase() === '.json' ? 'json' : 'yaml');
@@ -26,4 +26,9 @@ export function parseSteps(text: string, format: 'yaml' | 'json' = 'yaml'): Step
   if (steps === null) return { type: 'bad', message: 'must be a list of steps, or have one under steps', line: null };
   if (steps.length === 0) return { type: 'bad', message: 'there is no step in it', line: null };
   return { type: 'ok', steps };
+}
+
+/** A list of steps, or a mapping that has one under `steps`. Null: it is neither. */
+function stepsIn(value: unknown): unknown[] | null {
+  return asList(value) ?? asList(asRecord(value)?.['steps']);
 }

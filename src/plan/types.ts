@@ -1,5 +1,8 @@
 import type { AttemptLimits, ProofLevel, RetryPlan, StepPlan } from '../../machines/protocol.ts';
 import type { AgentSettings } from '../agents/index.ts';
+import type { Path, PlanErrorCode } from './words.ts';
+
+export type { Path, PlanErrorCode } from './words.ts';
 
 /** A plan after defaults: what a run is started from and what `plan.json` keeps. Plain JSON, every path absolute. */
 export interface ResolvedPlan {
@@ -63,36 +66,6 @@ export interface ResolvedStep {
   asks: StepPlan['asks'];
 }
 
-/** What is wrong, for programs. Stable; the message beside it is for people. */
-export type PlanErrorCode =
-  | 'file-missing'
-  | 'file-unreadable'
-  | 'file-too-large'
-  | 'not-utf8'
-  | 'syntax'
-  | 'duplicate-key'
-  | 'empty-plan'
-  | 'too-many-steps'
-  | 'missing-field'
-  | 'wrong-type'
-  | 'bad-value'
-  | 'unknown-field'
-  | 'unsupported-field'
-  | 'bad-id'
-  | 'duplicate-id'
-  | 'unknown-agent'
-  | 'unknown-adapter'
-  | 'unknown-step'
-  | 'self-need'
-  | 'cycle'
-  | 'not-an-ancestor'
-  | 'bad-template'
-  | 'shell-template'
-  | 'task-and-run'
-  | 'no-task'
-  | 'cwd-missing'
-  | 'cwd-not-a-directory';
-
 export interface PlanError {
   /** As the caller named it; null for a plan that came as an object. */
   file: string | null;
@@ -107,9 +80,6 @@ export interface PlanError {
 
 /** `errors` are in the order of the file, at most 20; `more` is how many were left out. */
 export type Loaded = { type: 'ok'; plan: ResolvedPlan } | { type: 'invalid'; errors: PlanError[]; more: number };
-
-/** Keys and indexes from the top of the plan to a value. */
-export type Path = readonly (string | number)[];
 
 /** A mistake before it has a place in a file. */
 export interface Finding {

@@ -14,7 +14,7 @@ export interface CommandOptions {
   /** Aborting it ends the waiting, with the signal's reason; the command stands. */
   signal?: AbortSignal;
   /** `first`: resolves as soon as the run has taken the command. Default `final`: with its one final verdict. */
-  wait?: 'first' | 'final';
+  until?: 'first' | 'final';
 }
 
 export interface StepCommandOptions extends CommandOptions {

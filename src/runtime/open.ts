@@ -31,7 +31,7 @@ export interface OpenOptions {
 
 export interface SendOptions {
   /** `first`: resolves as soon as the run has taken the command. Default: with its final verdict. */
-  wait?: 'first' | 'final' | undefined;
+  until?: 'first' | 'final' | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -81,7 +81,12 @@ export function openRun({ plan, dir, owner, env, nest, inspect, machines }: Open
   };
   const inbox: Inbox = openInbox({
     dir,
-    deliver: (command, { text }) => void deliver(command, text, (refused) => inbox.answer(refused)),
+    deliver: (command, { text }) =>
+      void deliver(command, text, (refused) => {
+        runtime.takeBack(refused);
+        inbox.answer(refused);
+        answerHere(refused);
+      }),
     resolve: (steps, id) => runtime.propose(steps, id),
     onRefused: answerHere,
   });
@@ -110,8 +115,8 @@ export function openRun({ plan, dir, owner, env, nest, inspect, machines }: Open
     callers.endAll((id) => ({ id, command: 'unknown', verdict: 'rejected', reason: 'run-ended', at: now() }));
   });
 
-  const send: Opened['send'] = (command, text, { wait, signal } = {}) => {
-    const told = callers.wait(command.id, { first: wait === 'first', signal });
+  const send: Opened['send'] = (command, text, { until, signal } = {}) => {
+    const told = callers.wait(command.id, { first: until === 'first', signal });
     void deliver(command, text, (refused) => {
       runtime.takeBack(refused);
       callers.tell(refused);

@@ -123,7 +123,10 @@ export class Runtime {
       ending: (outcome) => this.#ending(outcome),
     };
     const answering = {
-      answer: (one: Answer): void => this.#answer(one),
+      // What is below a crashed machine goes on, and has nothing to say any more: its commands are answered with its end.
+      answer: (one: Answer): void => {
+        if (this.#crashed === null) this.#answer(one);
+      },
       progress: (one: Progress): void => options.progress?.(one),
     };
     const machine = wire(this.kit, closing, answering, options.machines ?? realMachines);

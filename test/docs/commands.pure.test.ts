@@ -5,13 +5,13 @@ import { namesIn, page, section, spansIn } from './markdown.ts';
 
 const commands = page('docs/commands.md');
 
+function lines(text: string): unknown[] {
+  const each = text.trim().split('\n');
+  return each.map((line) => JSON.parse(line) as unknown);
+}
+
 test('commands: every example is one, and every type has one', () => {
   const [files = '', receipts = ''] = commands.blocks.filter(({ lang }) => lang === 'json').map(({ text }) => text);
-  const lines = (text: string): unknown[] =>
-    text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as unknown);
   const types = lines(files).map((line) => commandFileSchema.parse(line).type);
   expect(types.toSorted()).toEqual(commandFileSchema.options.map(({ shape }) => shape.type.value).toSorted());
   for (const line of lines(receipts)) expect(receiptSchema.parse(line)).toEqual(line);

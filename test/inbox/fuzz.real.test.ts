@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Command } from '../../machines/protocol.ts';
-import { type Receipt, receiptSchema } from '../../src/record/index.ts';
+import { receiptSchema } from '../../src/record/index.ts';
 import { everything, until } from '../record/support.ts';
+import { makeFifo } from '../support/kit.ts';
 import { Fuzz, SENTINEL } from './fuzz.ts';
 import { applied, entries, freshDir, openRig } from './rig.ts';
 
@@ -46,7 +46,7 @@ test(`${COUNT} files, random and mutated (seed ${SEED}): no crash, no wedge, and
     try {
       if (n % 97 === 0) mkdirSync(join(place, 'inner'), { recursive: true });
       else if (n % 89 === 0) symlinkSync(join(outside, n % 2 === 0 ? 'stop.json' : 'folder'), place);
-      else if (n % 401 === 0) execFileSync('mkfifo', [place]);
+      else if (n % 401 === 0) makeFifo(place);
       else if (n % 13 === 0) writeFileSync(place, fuzz.text());
       else {
         writeFileSync(join(dir.controlTemp, 'draft'), fuzz.text());
@@ -66,7 +66,7 @@ test(`${COUNT} files, random and mutated (seed ${SEED}): no crash, no wedge, and
   const receipts = readdirSync(dir.receipts);
   expect(receipts.length).toBeGreaterThan(COUNT / 4);
   for (const name of receipts) {
-    const receipt = receiptSchema.parse(JSON.parse(readFileSync(join(dir.receipts, name), 'utf8'))) as Receipt;
+    const receipt = receiptSchema.parse(JSON.parse(readFileSync(join(dir.receipts, name), 'utf8')));
     expect(receipt.final, name).toBe(true);
     expect(JSON.stringify(receipt)).not.toContain(SENTINEL);
   }

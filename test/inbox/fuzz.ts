@@ -120,7 +120,7 @@ const FIELDS: Record<string, object> = {
   answer: { ask: 'q', text: SENTINEL },
 };
 
-const NAME = [...'abcABC019-_.~ \n\t\u20ac"\'`$\\*?:|<>%'] as [string, ...string[]];
+const NAME = Array.from('abcABC019-_.~ \n\t\u20ac"\'`$\\*?:|<>%') as [string, ...string[]];
 
 function deep(levels: number): unknown {
   let value: unknown = 1;

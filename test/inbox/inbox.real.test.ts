@@ -72,7 +72,7 @@ describe('a stop', () => {
 });
 
 describe('what is no command', () => {
-  test('is put aside with the reason, once, and does not hold up the stop behind it', async () => {
+  test('S046: is put aside with the reason, once, and does not hold up the stop behind it', async () => {
     const dir = freshDir();
     writeFileSync(join(dir.control, '1-bad.json'), '{bad');
     writeFileSync(join(dir.control, '2-big.json'), Buffer.alloc(5 * 1024 * 1024, ' '));
@@ -123,7 +123,7 @@ describe('what is no command', () => {
 });
 
 describe('one id', () => {
-  test('is delivered once, however often it is sent, before and after its answer', async () => {
+  test('S047: is delivered once, however often it is sent, before and after its answer', async () => {
     const rig = openRig();
     for (const name of ['1.json', '2.json', '3.json']) drop(rig.dir, name, stop('s1'));
     await until(() => rig.receipt('s1') !== null, 'accepted');
@@ -137,7 +137,7 @@ describe('one id', () => {
     expect(rig.refused).toEqual([]);
   });
 
-  test('with other content is a conflict, and the first keeps its receipt', async () => {
+  test('S047: with other content is a conflict, and the first keeps its receipt', async () => {
     const rig = openRig();
     drop(rig.dir, '1.json', stop('s1'));
     await until(() => rig.delivered.length === 1, 'delivered');
@@ -161,7 +161,7 @@ describe('one id', () => {
 });
 
 describe('a control folder that goes away', () => {
-  test('is taken up again when it is back, with what lies in it', async () => {
+  test('S045: is taken up again when it is back, with what lies in it', async () => {
     const rig = openRig({ pollMs: 20, safetyMs: 20 });
     const away = join(rig.dir.path, 'away');
     renameSync(rig.dir.control, away);

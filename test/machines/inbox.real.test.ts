@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inboxMachine } from '../../machines/index.ts';
 import type { InboxOptions, StartWatch } from '../../src/inbox/index.ts';
 import type { RunDir } from '../../src/record/index.ts';
@@ -14,11 +14,6 @@ import { until } from '../record/support.ts';
  */
 
 const coverage = new TransitionCoverage(inboxMachine);
-
-afterAll(() => {
-  console.info(`on real files: ${coverage.toString()}`);
-  expect(coverage.missing()).toEqual([]);
-});
 
 const quick: Partial<InboxOptions> = { pollMs: 15, safetyMs: 15, inspect: coverage.inspect };
 
@@ -88,6 +83,7 @@ describe('reading', () => {
     await until(() => readdirSync(dir.claimed).length === 1, 'claimed');
     appendFileSync(join(dir.claimed, readdirSync(dir.claimed)[0] ?? ''), '"type":"stop"}');
     await until(() => rig.delivered.length === 1, 'delivered');
+    expect(rig.delivered[0]?.id).toBe('slow');
   });
 });
 
@@ -117,6 +113,7 @@ describe('closing', () => {
     const rig = openRig(quick);
     const close = () => rig.inbox.close({ state: 'failed' });
     await closedAtLast(rig.dir, close, blockFolder(rig.dir, rig.dir.control));
+    expect(rig.refused).toEqual([]);
   });
 
   test('when what waits cannot be refused', async () => {
@@ -155,4 +152,9 @@ describe('closing', () => {
     unblock();
     expect(readdirSync(second.dir.control)).not.toContain('closed.json');
   });
+});
+
+test('every transition was walked', () => {
+  console.info(`on real files: ${coverage.toString()}`);
+  expect(coverage.missing()).toEqual([]);
 });

@@ -563,9 +563,9 @@ const inboxModel = (poll: boolean): PathModel => ({
       'xstate.error.actor.drain': [failed('drain')],
       'xstate.error.actor.flush': [failed('flush')],
     })(type),
-  /** After two tries nothing is new. */
-  identity: ({ context }) => [context.poll, Math.min(context.tries, 2), context.ending, context.trouble !== null],
-  feasible: ({ context }, { type }) => type !== 'stuck' || context.tries < 2,
+  /** After the first try nothing is new. */
+  identity: ({ context }) => [context.poll, Math.min(context.tries, 1), context.ending, context.trouble !== null],
+  feasible: ({ context }, { type }) => type !== 'stuck' || context.tries < 1,
 });
 
 export const inboxModels: PathModel[] = [inboxModel(false), inboxModel(true)];

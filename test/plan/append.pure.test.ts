@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type ResolvedPlan, parseDeadline, resolveAppend, resolvePlan, tellErrors } from '../../src/plan/index.ts';
-import { parseSteps } from '../../src/plan/steps-file.ts';
+import {
+  type ResolvedPlan,
+  parseDeadline,
+  parseSteps,
+  resolveAppend,
+  resolvePlan,
+  tellErrors,
+} from '../../src/plan/index.ts';
 import { options, planFrom } from './support.ts';
 
 const known: ResolvedPlan = planFrom(

@@ -366,7 +366,7 @@ describe('waiting', () => {
     const { run, agents } = await withAgents([agent('a')]);
     const a = await agents.next();
     await a.toolStart('bash');
-    expect(await run.steer('hello', { wait: 'first' })).toMatchObject({ verdict: 'accepted', final: false });
+    expect(await run.steer('hello', { until: 'first' })).toMatchObject({ verdict: 'accepted', final: false });
     const controller = new AbortController();
     const waiting = run.steer('hello again', { signal: controller.signal });
     controller.abort(new Error('enough'));
