@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { NestedSeen, RunState, StepState } from '../../machines/protocol.ts';
@@ -82,15 +82,16 @@ export function createNestLooker(nest: Nest): NestLooker {
 
 /** Null: its directory is not there (yet). */
 function markOf(dir: RunDir): string | null {
+  const status = statOf(dir.status);
+  if (status !== undefined) return `${status.ino} ${status.mtimeMs} ${status.size}`;
+  return statOf(dir.path)?.isDirectory() === true ? '' : null;
+}
+
+function statOf(path: string): Stats | undefined {
   try {
-    const { ino, mtimeMs, size } = statSync(dir.status);
-    return `${ino} ${mtimeMs} ${size}`;
+    return statSync(path, { throwIfNoEntry: false });
   } catch {
-    try {
-      return statSync(dir.path).isDirectory() ? '' : null;
-    } catch {
-      return null;
-    }
+    return undefined;
   }
 }
 

@@ -113,6 +113,8 @@ export class SlotReader {
 const MOST = 1_000;
 
 function numbersIn(folder: string): number[] {
+  // The usual case, and an exception would cost ten times as much.
+  if (!existsSync(folder)) return [];
   let names: string[];
   try {
     names = readdirSync(folder);
