@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import type { InspectionEvent } from 'xstate';
 import { outranks } from '../../machines/index.ts';
-import type { Cause, CauseType } from '../../machines/protocol.ts';
+import type { Cause, CauseType, Command } from '../../machines/protocol.ts';
 import { makeFifo } from '../support/kit.ts';
 import { expectTruth } from '../support/truth.ts';
 import { inParallel } from '../support/walk.ts';
@@ -91,10 +91,12 @@ function causeOf({ event, actorRef }: InspectionEvent & { type: '@xstate.event' 
   const ofStep = 'id' in actorRef && String(actorRef.id).startsWith('step:');
   // The answer to a stop that comes after the outcome was decided is on record by itself.
   const decided = (actorRef.getSnapshot() as { context?: { outcome?: unknown } }).context?.outcome ?? null;
-  if (event.type === 'run.command') return decided === null ? 'stop' : null;
+  if (event.type === 'run.command') return isStop(event) && decided === null ? 'stop' : null;
   if (event.type !== 'deadline.reached') return null;
   return ofStep ? 'step-limit' : 'run-deadline';
 }
+
+const isStop = (event: object): boolean => 'command' in event && (event.command as Command).type === 'stop';
 
 /** The limit of a step is none of the run's own causes. */
 const ofRun = (type: CauseType | undefined): boolean => type === 'stop' || type === 'run-deadline';
