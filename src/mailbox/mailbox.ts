@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { SteerMode } from '../../machines/protocol.ts';
 import { safeId } from '../ids.ts';
 import { type Answer, Asks } from './asks.ts';
+import { dormant } from './dormant.ts';
 import { type Folder, empty, folderAt, readSmall, remove, signatureOf, writeInto } from './files.ts';
 import { type MailboxFolders, type MailboxPaths, foldersOf } from './paths.ts';
 import type { MailboxProblem } from './problem.ts';
@@ -36,7 +37,8 @@ export interface Mailbox {
 }
 
 export function openMailbox(paths: MailboxPaths, options: MailboxOptions): Mailbox {
-  return new FolderMailbox(paths, options);
+  const open = (): Mailbox => new FolderMailbox(paths, options);
+  return options.listens === 'expected' ? open() : dormant(paths, open, options);
 }
 
 const RANK = { sent: 0, queued: 1, taken: 2, delivered: 3, undelivered: 3 } as const;
