@@ -2,7 +2,7 @@
  * From the rename of a command file to its delivery, against raw fs.watch and chokidar alone in the same run: idle, and
  * while the process reads a child that prints 50 MB/s. And what idle inboxes cost. JSON on stdout, a table on stderr.
  *
- *   npm run bench:inbox [-- --files 200 --rounds 3 --idle 1000 --seconds 10]
+ *   npm run bench:inbox [-- --files 200 --rounds 3 --idle 1000 --seconds 30]
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ const { values } = parseArgs({
     files: { type: 'string', default: '200' },
     rounds: { type: 'string', default: '3' },
     idle: { type: 'string', default: '1000' },
-    seconds: { type: 'string', default: '10' },
+    seconds: { type: 'string', default: '30' },
   },
 });
 const files = Number(values.files);
