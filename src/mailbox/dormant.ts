@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
-import type { Mailbox, MailboxOptions } from './mailbox.ts';
 import type { MailboxPaths } from './paths.ts';
+import type { Mailbox, MailboxOptions } from './types.ts';
 
 /** Until the first message: between two looks whether the child has written anything. */
 const LOOK_MS = 250;
