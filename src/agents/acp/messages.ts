@@ -35,7 +35,7 @@ export const newSession = (cwd: string): Message => ({
   params: { cwd, mcpServers: [] } satisfies NewSessionRequest,
 });
 
-/** The agent repeats the conversation before it answers. */
+/** The agent repeats the conversation; some do that after their answer. */
 export const loadSession = (cwd: string, sessionId: string): Message => ({
   method: 'session/load',
   params: { sessionId, cwd, mcpServers: [] } satisfies LoadSessionRequest,
@@ -46,6 +46,9 @@ export const resumeSession = (cwd: string, sessionId: string): Message => ({
   method: 'session/resume',
   params: { sessionId, cwd, mcpServers: [] } satisfies ResumeSessionRequest,
 });
+
+/** Nobody knows it, so it is answered with an error: all that matters is when. */
+export const ping = (): Message => ({ method: '_coxswain/ping', params: {} });
 
 export const setOption = (sessionId: string, configId: string, value: string): Message => ({
   method: 'session/set_config_option',

@@ -14,6 +14,7 @@ import {
   loadSession,
   newSession,
   permission,
+  ping,
   prompt,
   resumeSession,
 } from './messages.ts';
@@ -24,7 +25,10 @@ import { verdictOf, verdictOfError } from './verdict.ts';
 import { Work } from './work.ts';
 
 /** What we wait for an answer to; `told` when there is nothing any more. */
-type Phase = 'initializing' | 'opening' | 'choosing' | 'prompting' | 'told';
+type Phase = 'initializing' | 'opening' | 'settling' | 'choosing' | 'prompting' | 'told';
+
+/** So often an agent is asked whether it still repeats a conversation. */
+const MAX_PINGS = 1000;
 
 /** The protocol state of one ACP agent. One request of ours is open at a time. */
 export class AcpSession implements AgentSession {
@@ -36,8 +40,12 @@ export class AcpSession implements AgentSession {
   #phase: Phase = 'initializing';
   #lastId = 0;
   #session: string | null;
-  /** What the agent repeated of a session it loaded. */
+  /** What the agent said when it opened the session. */
+  #choice: ModelChoice = { current: null, choose: null };
+  /** What the agent repeats of a session it loads: whether it did, and whether it still does. */
   #hasHistory = false;
+  #repeats = false;
+  #pings = 0;
   #costBefore: number | null;
   #cancelled = false;
   #strayError: string | null = null;
@@ -145,6 +153,9 @@ export class AcpSession implements AgentSession {
       case 'opening':
         this.#opened(result);
         return;
+      case 'settling':
+        this.#settle();
+        return;
       case 'choosing':
         this.#chosen(readModelChoice(result));
         return;
@@ -163,6 +174,9 @@ export class AcpSession implements AgentSession {
       case 'initializing':
       case 'opening':
         this.#tell(verdictOfError(error, this.#task, 'protocol'));
+        return;
+      case 'settling':
+        this.#settle();
         return;
       case 'choosing':
         this.#tell(verdictOfError(error, this.#task, 'model-unavailable'));
@@ -193,6 +207,7 @@ export class AcpSession implements AgentSession {
     const update = readUpdate(fieldsOfUpdate);
     // What comes before our prompt is what a loaded session was before.
     const working = this.#phase === 'prompting';
+    this.#repeats ||= this.#phase === 'settling';
     switch (update.type) {
       case 'piece':
         if (working) this.#work.piece(update.message, update.text);
@@ -216,11 +231,11 @@ export class AcpSession implements AgentSession {
     }
   }
 
-  /** It is that of the whole session. */
+  /** It is that of the whole session. Nothing is also what a model without a price costs: then it is not known. */
   #cost(amount: number | null, currency: string, working: boolean): void {
     if (amount === null || currency !== 'USD') return;
     if (!working) this.#costBefore = amount;
-    else if (this.#costBefore !== null) this.#work.cost(Math.max(0, amount - this.#costBefore));
+    else if (this.#costBefore !== null && amount > this.#costBefore) this.#work.cost(amount - this.#costBefore);
   }
 
   #stray(error: string): void {
@@ -249,6 +264,9 @@ export class AcpSession implements AgentSession {
     // Without an option to say no, an answer that none was chosen is one.
     const answer = option === null ? 'cancelled' : wanted;
     this.#out.put({ t: 'permission', id: call.id, tool, input: call.input, answer });
+    if (this.#phase === 'prompting') this.#work.wants();
+    // Some agents tell of a tool they asked about only when it has ended.
+    if (answer === 'allow') this.#work.tool({ ...call, status: 'in_progress' });
     return permission(option);
   }
 
@@ -269,8 +287,9 @@ export class AcpSession implements AgentSession {
   #opening(capabilities: Fields): Message | null {
     const { cwd, resume } = this.#request;
     if (resume === null) return newSession(cwd);
-    if (capabilities['loadSession'] === true) return loadSession(cwd, resume.session);
-    return isFields(fields(capabilities['sessionCapabilities'])['resume']) ? resumeSession(cwd, resume.session) : null;
+    if (isFields(fields(capabilities['sessionCapabilities'])['resume'])) return resumeSession(cwd, resume.session);
+    this.#repeats = capabilities['loadSession'] === true;
+    return this.#repeats ? loadSession(cwd, resume.session) : null;
   }
 
   #opened(result: Fields): void {
@@ -281,17 +300,34 @@ export class AcpSession implements AgentSession {
       this.#tell(failed('protocol', 'the agent opened a session and did not name it'));
       return;
     }
-    const choice = readModelChoice(result);
+    this.#choice = readModelChoice(result);
+    this.#settle();
+  }
+
+  /** Some agents repeat the conversation after their answer: it is over when nothing more of it comes with another one. */
+  #settle(): void {
+    if (!this.#repeats || this.#pings === MAX_PINGS) {
+      this.#choose();
+      return;
+    }
+    this.#repeats = false;
+    this.#pings += 1;
+    this.#ask('settling', ping());
+  }
+
+  #choose(): void {
     const { model } = this.#request;
-    if (model === null || model === choice.current) this.#chosen(choice);
-    else if (choice.choose === null) {
+    const { current, choose } = this.#choice;
+    if (this.#session === null) return;
+    if (model === null || model === current) this.#chosen(this.#choice);
+    else if (choose === null) {
       this.#tell(
         failed(
           'model-unavailable',
           'the agent lets nobody choose its model: say it in the "command" of its definition',
         ),
       );
-    } else this.#ask('choosing', choice.choose(this.#session, model));
+    } else this.#ask('choosing', choose(this.#session, model));
   }
 
   #chosen({ current }: ModelChoice): void {

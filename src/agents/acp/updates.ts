@@ -69,7 +69,7 @@ export function readTool(call: Fields): ToolNews {
     id: name(call['toolCallId']),
     name: nameOf(call),
     kind: name(call['kind']),
-    input: call['rawInput'] ?? null,
+    input: call['rawInput'] ?? titleIn(call),
     status: statusOf(call['status']),
     output: bounded(output, TOOL_OUTPUT_LIMIT),
     truncated: output.length > TOOL_OUTPUT_LIMIT,
@@ -80,6 +80,12 @@ export function readTool(call: Fields): ToolNews {
 function nameOf(call: Fields): string {
   const kind = name(call['kind']);
   return name(call['name']) || (kind === 'other' ? '' : kind) || bounded(string(call['title']), TITLE_LIMIT);
+}
+
+/** Some agents say what a tool is given only in words. */
+function titleIn(call: Fields): unknown {
+  const title = string(call['title']);
+  return title === '' ? null : { title: bounded(title, TOOL_OUTPUT_LIMIT) };
 }
 
 const STATUSES: readonly unknown[] = ['pending', 'in_progress', 'completed', 'failed'] satisfies ToolCallStatus[];

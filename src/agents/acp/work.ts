@@ -36,17 +36,22 @@ export class Work {
     const tool = this.#tools.get(news.id) ?? { name: '', input: null, state: 'known' };
     if (tool.state === 'ended') return;
     if (news.name !== '' && tool.state === 'known') tool.name = news.name;
-    if (news.input !== null) tool.input = news.input;
+    if (news.input !== null && tool.state === 'known') tool.input = news.input;
     this.#tools.set(news.id, tool);
     if (news.status === 'pending') return;
     if (tool.state === 'known') this.#start(news.id, tool);
     if (news.status === 'completed' || news.status === 'failed') this.#end(news, tool);
   }
 
-  #start(id: string, tool: Tool): void {
+  /** The model wants a tool. An agent that was told no may say nothing more about it. */
+  wants(): void {
     if (this.#stage === 'none' || this.#stage === 'tools-ended') this.#used.turns += 1;
     this.#stage = 'tools';
     this.said();
+  }
+
+  #start(id: string, tool: Tool): void {
+    this.wants();
     tool.state = 'open';
     tool.name ||= 'tool';
     this.#used.tools += 1;

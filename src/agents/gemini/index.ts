@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
 import { createOneWaySession, wholeTask } from '../one-way.ts';
 import { Outbox } from '../outbox.ts';
@@ -47,17 +46,8 @@ function refuse({ name, mode, task, permissions = {} }: AgentSettings, use: Agen
   return null;
 }
 
-/**
- * By itself it tries ten times, which are minutes without a record. The lowest of its layers of settings: what the user
- * says goes before it.
- */
-const DEFAULTS = { general: { maxAttempts: 3 } };
-const DEFAULTS_VARIABLE = 'GEMINI_CLI_SYSTEM_DEFAULTS_PATH';
-
 function launch(request: LaunchRequest): Launch {
-  const { settings, model, resume, cwd, env, privateDir } = request;
-  const path = join(privateDir, 'gemini-defaults.json');
-  const ours = env[DEFAULTS_VARIABLE] === undefined;
+  const { settings, model, resume, cwd, env } = request;
   return {
     argv: [
       ...(settings.command ?? ['gemini']),
@@ -70,14 +60,9 @@ function launch(request: LaunchRequest): Launch {
     ],
     shell: false,
     cwd,
-    env: {
-      ...env,
-      // A second process would go on when the first is killed.
-      GEMINI_CLI_NO_RELAUNCH: 'true',
-      ...(ours ? { [DEFAULTS_VARIABLE]: path } : {}),
-    },
+    // A second process would go on when the first is killed.
+    env: { ...env, GEMINI_CLI_NO_RELAUNCH: 'true' },
     stdin: { type: 'text', text: wholeTask(request) },
-    ...(ours ? { files: [{ path, text: `${JSON.stringify(DEFAULTS)}\n` }] } : {}),
     exit: 'own',
   };
 }
