@@ -7,6 +7,8 @@ interface Expected {
   case: string;
   /** Default: that of the folder. */
   adapter?: string;
+  model?: string;
+  resume?: string;
   code: number | null;
   signal: string | null;
   session?: string;
@@ -31,6 +33,8 @@ const rounded = (usage: Usage | undefined): Usage | undefined =>
 describe.each([
   ['opencode-1.18.33', 'opencode'],
   ['gemini-cli-0.61.0', 'gemini'],
+  ['opencode-1.18.33-acp', 'acp'],
+  ['gemini-cli-0.61.0-acp', 'acp'],
 ])('captured streams of %s', (client, adapter) => {
   const table = expectedOf(client);
 
@@ -41,7 +45,8 @@ describe.each([
 
   test.each(table)('$case', (row) => {
     const bytes = streamOf(client, row.case);
-    const run = (size: number) => play(open(row.adapter ?? adapter), bytes, row, size);
+    const asked = { model: row.model ?? null, resume: row.resume === undefined ? null : { session: row.resume } };
+    const run = (size: number) => play(open(row.adapter ?? adapter, asked), bytes, row, size);
     const events = run(Infinity);
 
     expect(summary(endOf(events))).toEqual({ final: row.final, stop: row.stop, failure: row.failure });

@@ -85,7 +85,7 @@ const byAcp = (name: string): boolean => name.startsWith('acp-');
 test.each([
   ['opencode', linesOf('opencode-1.18.33', (name) => !byAcp(name))],
   ['gemini', linesOf('gemini-cli-0.61.0', (name) => !byAcp(name))],
-  ['acp', [...linesOf('opencode-1.18.33', byAcp), ...linesOf('gemini-cli-0.61.0', byAcp)]],
+  ['acp', ['opencode-1.18.33-acp', 'gemini-cli-0.61.0-acp'].flatMap((folder) => linesOf(folder, () => true))],
 ])('%s: whatever comes, nothing is thrown, there is exactly one end, and chunks change nothing', (name, streams) => {
   const words = [...new Set(streams.flat().flatMap((line) => line.match(/(?<=")[a-zA-Z_/]{2,30}(?=")/g) ?? []))];
   const kinds = new Map<string, number>();

@@ -1,5 +1,17 @@
 import type { AgentEvent } from '../../agents/index.ts';
-import { type End, type Played, TASK, agentOf, difference, endOf, open, play, requestFor, show } from './play.ts';
+import {
+  type End,
+  type Played,
+  TASK,
+  agentOf,
+  askedOf,
+  difference,
+  endOf,
+  open,
+  play,
+  requestFor,
+  show,
+} from './play.ts';
 import { type Captured, OCCASIONS, type Occasion, type Subject, isCaptured } from './subject.ts';
 
 /** What every adapter is asked. */
@@ -82,13 +94,13 @@ const resume: Behaviour = {
     if (!agent.adapter.capabilities.resume) return lacking('has no sessions');
     return withCaptured(subject, 'resume', (captured) => {
       const inMode = agentOf(subject, captured.mode);
-      const request = requestFor(inMode, { resume: { session: EARLIER } });
+      const session = captured.expect.session ?? EARLIER;
+      const request = requestFor(inMode, { ...askedOf(captured), resume: { session } });
       const { sent, events } = play(inMode.adapter.open(request), captured.stdout, captured.exit);
-      const named = [...inMode.adapter.launch(request).argv, ...sent].some((text) => text.includes(EARLIER));
+      const named = [...inMode.adapter.launch(request).argv, ...sent].some((text) => text.includes(session));
       if (!named) return fails('the session is not named to it');
       const first = events.find((event) => event.t === 'session')?.session;
-      if (first !== EARLIER) return fails(`the session is told as ${show(first)}`);
-      return unless(difference(play(open(subject, captured), captured.stdout, captured.exit).events, captured.expect));
+      return unless(first === session ? difference(events, captured.expect) : `the session is told as ${show(first)}`);
     });
   },
 };

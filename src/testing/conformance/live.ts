@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AgentEvent, LaunchRequest, Reply } from '../../agents/index.ts';
-import { agentOf, difference, requestFor } from './play.ts';
+import { agentOf, askedOf, difference, requestFor } from './play.ts';
 import { OCCASIONS, type Captured, type Occasion, type Subject, isCaptured } from './subject.ts';
 
 /** A child as it was. */
@@ -98,8 +98,13 @@ export type LiveFinding = { occasion: Occasion } & ({ outcome: 'holds' } | { out
 
 const NOT_HEARD = 'replay: nothing came on stdin';
 
-// Beside this module, compiled or not.
-const REPLAY = fileURLToPath(new URL(`./replay${import.meta.url.slice(-3)}`, import.meta.url));
+// The compiled one: Node runs no TypeScript by itself.
+const REPLAY = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../../dist/src/testing/conformance/replay.js' : './replay.js',
+    import.meta.url,
+  ),
+);
 
 /**
  * Plays each captured occasion by a process of its own, which waits for its task, prints the stream in odd pieces and ends
@@ -127,7 +132,7 @@ async function replayed(
   const { code, signal, stderrTail = '' } = captured.exit;
   const command = [process.execPath, REPLAY, stream, String(signal ?? code ?? 0), stderrTail];
   const { mode } = captured;
-  const lived = await live(subject, { dir, command, ...(mode === undefined ? {} : { mode }) });
+  const lived = await live(subject, { dir, command, ...askedOf(captured), ...(mode === undefined ? {} : { mode }) });
   const why = difference(lived.events, captured.expect) ?? heard(lived.exit.stderrTail);
   return why === null ? { outcome: 'holds' } : { outcome: 'fails', why };
 }

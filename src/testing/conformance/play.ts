@@ -35,13 +35,16 @@ export function requestFor({ settings }: Agent, change: Partial<LaunchRequest> =
   };
 }
 
-export function open(
-  subject: Subject,
-  { mode }: Pick<Captured, 'mode'>,
-  change: Partial<LaunchRequest> = {},
-): AgentSession {
-  const agent = agentOf(subject, mode);
-  return agent.adapter.open(requestFor(agent, change));
+type Asked = Pick<Captured, 'mode' | 'model' | 'resume'>;
+
+/** What an agent was asked when its stream was captured. */
+export function askedOf({ model, resume }: Asked): Pick<LaunchRequest, 'model' | 'resume'> {
+  return { model: model ?? null, resume: resume === undefined ? null : { session: resume } };
+}
+
+export function open(subject: Subject, asked: Asked): AgentSession {
+  const agent = agentOf(subject, asked.mode);
+  return agent.adapter.open(requestFor(agent, askedOf(asked)));
 }
 
 /** What a session told and sent over a whole stdout and the exit, in chunks of `size` bytes. */

@@ -43,6 +43,9 @@ export interface Captured {
   exit: PlayedExit;
   /** Wire mode, where it is not that of the definition. */
   mode?: string;
+  /** The model it was told to use, and the session it was told to go on in. */
+  model?: string;
+  resume?: string;
   expect: Expected;
   /** Of the steering: the message that the stream shows to be taken. */
   message?: string;
@@ -74,7 +77,7 @@ export const isCaptured = (occasion: Captured | Lacking): occasion is Captured =
  * A subject from a data file:
  * `{ name, agent, prints, streams: <folder>, occasions: { <occasion>: <case> | { case, message } | { lacks } } }`.
  * The folder, relative to the file, has `<case>.jsonl` (`.txt` for text) and `expected.json`: a list of
- * `{ case, code, signal, stderrTail?, mode?, final?, stop?, failure?, usage?, session? }`.
+ * `{ case, code, signal, stderrTail?, mode?, model?, resume?, final?, stop?, failure?, usage?, session? }`.
  */
 export function readSubject(file: string): Subject {
   const { name, agent, prints, streams, occasions } = readJson(file) as SubjectFile;
@@ -101,13 +104,18 @@ interface SubjectFile extends Omit<Subject, 'occasions'> {
 interface Row extends Expected, PlayedExit {
   case: string;
   mode?: string;
+  model?: string;
+  resume?: string;
 }
 
-function captured({ case: _case, code, signal, stderrTail = '', mode, ...expect }: Row, file: string): Captured {
+function captured({ case: _case, code, signal, stderrTail = '', ...row }: Row, file: string): Captured {
+  const { mode, model, resume, ...expect } = row;
   return {
     stdout: readFileSync(file),
     exit: { code, signal, stderrTail },
     ...(mode === undefined ? {} : { mode }),
+    ...(model === undefined ? {} : { model }),
+    ...(resume === undefined ? {} : { resume }),
     expect,
   };
 }
