@@ -175,8 +175,8 @@ describe('the way to the answer', () => {
       .exit();
     expect(stray.failure.code).toBe('rate-limited');
     for (const status of ['pending', 'in_progress']) {
-      const open = new Played().begin().update(piece('hm'), call(status)).exit();
-      expect(open.failure).toMatchObject({ code: 'exited-mid-tool', detail: { tool: 'execute' } });
+      const broken = new Played().begin().update(piece('hm'), call(status)).exit();
+      expect(broken.failure).toMatchObject({ code: 'exited-mid-tool', detail: { tool: 'execute' } });
     }
   });
 
@@ -235,10 +235,12 @@ describe('going on in a session', () => {
   });
 });
 
+const option = (currentValue: string): object => ({ id: 'm', category: 'model', type: 'select', currentValue });
+
+const opened = (current: string): object => ({ sessionId: SESSION, configOptions: [{ id: 'x' }, option(current)] });
+
 describe('the model', () => {
   const model = 'p/wanted';
-  const option = (currentValue: string): object => ({ id: 'm', category: 'model', type: 'select', currentValue });
-  const opened = (current: string): object => ({ sessionId: SESSION, configOptions: [{ id: 'x' }, option(current)] });
 
   test('is chosen by an option of the session, and told', () => {
     const agent = new Played({ model }).begin({}, opened('p/other'));
@@ -270,24 +272,25 @@ describe('the model', () => {
   });
 });
 
-describe('what the agent asks', () => {
-  const asks = (more: object = {}): object => ({
-    jsonrpc: '2.0',
-    id: 'q',
-    method: 'session/request_permission',
-    params: {
-      sessionId: SESSION,
-      toolCall: { toolCallId: 'c1', title: 'ls -l', kind: 'execute', status: 'pending' },
-      options: ['allow_always', 'allow_once', 'reject_once'].map((kind) => ({
-        optionId: `o-${kind}`,
-        name: kind,
-        kind,
-      })),
-      ...more,
-    },
-  });
-  const outcome = (agent: Played): unknown => (agent.sent.at(-1) as { result?: { outcome: unknown } }).result?.outcome;
+const asks = (more: object = {}): object => ({
+  jsonrpc: '2.0',
+  id: 'q',
+  method: 'session/request_permission',
+  params: {
+    sessionId: SESSION,
+    toolCall: { toolCallId: 'c1', title: 'ls -l', kind: 'execute', status: 'pending' },
+    options: ['allow_always', 'allow_once', 'reject_once'].map((kind) => ({
+      optionId: `o-${kind}`,
+      name: kind,
+      kind,
+    })),
+    ...more,
+  },
+});
 
+const outcome = (agent: Played): unknown => (agent.sent.at(-1) as { result?: { outcome: unknown } }).result?.outcome;
+
+describe('what the agent asks', () => {
   test('whether it may use a tool: no, unless the settings say so', () => {
     const denied = new Played().begin().say(asks());
     expect(outcome(denied)).toEqual({ outcome: 'selected', optionId: 'o-reject_once' });
@@ -326,28 +329,29 @@ describe('what the agent asks', () => {
   });
 });
 
-describe('what it used', () => {
-  const used = (result: object) =>
-    usageOf(
-      new Played()
-        .begin()
-        .update(piece('x'))
-        .answer({ stopReason: 'end_turn', ...result }),
-    );
+const used = (result: object) =>
+  usageOf(
+    new Played()
+      .begin()
+      .update(piece('x'))
+      .answer({ stopReason: 'end_turn', ...result }),
+  );
 
+const cost = (amount: number, currency: string): object => ({
+  sessionUpdate: 'usage_update',
+  cost: { amount, currency },
+});
+
+describe('what it used', () => {
   test('beside the answer, or in a quota, or not at all', () => {
     const usage = { inputTokens: 1, outputTokens: 2, thoughtTokens: 3, cachedReadTokens: 4, cachedWriteTokens: 5 };
     expect(used({ usage })).toEqual({ input: 1, output: 5, cacheRead: 4, cacheWrite: 5, turns: 1, tools: 0 });
-    const _meta = { quota: { token_count: { input_tokens: 6, output_tokens: 7 } } };
-    expect(used({ _meta })).toEqual({ input: 6, output: 7, cacheRead: 0, cacheWrite: 0, turns: 1, tools: 0 });
+    const quota = { quota: { token_count: { input_tokens: 6, output_tokens: 7 } } };
+    expect(used({ _meta: quota })).toEqual({ input: 6, output: 7, cacheRead: 0, cacheWrite: 0, turns: 1, tools: 0 });
     expect(used({})).toMatchObject({ input: 0, output: 0 });
   });
 
   test('a cost of nothing, or in another currency, is not known', () => {
-    const cost = (amount: number, currency: string): object => ({
-      sessionUpdate: 'usage_update',
-      cost: { amount, currency },
-    });
     const agent = new Played()
       .begin()
       .update(cost(0, 'USD'), cost(5, 'EUR'), piece('x'))

@@ -145,10 +145,12 @@ describe('gemini', () => {
   });
 });
 
-describe('opencode', () => {
-  const usageOf = (...records: unknown[]) =>
-    play(open('opencode'), lines(...records)).findLast((event) => event.t === 'usage')?.usage;
+const usageOf = (...records: unknown[]) =>
+  play(open('opencode'), lines(...records)).findLast((event) => event.t === 'usage')?.usage;
 
+const final = (...said: unknown[]) => endOf(play(open('opencode'), lines(begin, ...said, finish('stop'))));
+
+describe('opencode', () => {
   test('S075: each step counts once, also of work that failed later', () => {
     const used = { input: 2, output: 12, cacheRead: 6, cacheWrite: 10, turns: 2, tools: 0, costUsd: 1 };
     expect(usageOf(begin, finish('tool-calls'), begin, finish('stop'), ...opencode.fails('no'))).toEqual(used);
@@ -172,7 +174,6 @@ describe('opencode', () => {
   });
 
   test('the parts of one message are joined, another message begins anew', () => {
-    const final = (...said: unknown[]) => endOf(play(open('opencode'), lines(begin, ...said, finish('stop'))));
     expect(final(text('a'), text('b'))).toMatchObject({ text: 'ab' });
     expect(final(text('a'), text('b', 'n'))).toMatchObject({ text: 'b' });
   });
@@ -183,26 +184,27 @@ describe('opencode', () => {
   });
 });
 
-describe('how they are started', () => {
-  const request = (change: Partial<LaunchRequest>): LaunchRequest => ({
-    settings: { name: 'a', adapter: 'a', args: ['--last'] },
-    task: TASK,
-    run: null,
-    model: null,
-    cwd: '/work',
-    env: { PATH: '/bin' },
-    privateDir: '/p',
-    sessionDir: '/s',
-    resume: null,
-    mailbox: null,
-    ...change,
-  });
-  const launch = (name: string, change: Partial<LaunchRequest> = {}) => {
-    const found = createRegistry({}, { env: {} }).get(name, 'task');
-    if (found.type !== 'agent') throw new Error(found.message);
-    return found.agent.adapter.launch(request(change));
-  };
+const request = (change: Partial<LaunchRequest>): LaunchRequest => ({
+  settings: { name: 'a', adapter: 'a', args: ['--last'] },
+  task: TASK,
+  run: null,
+  model: null,
+  cwd: '/work',
+  env: { PATH: '/bin' },
+  privateDir: '/p',
+  sessionDir: '/s',
+  resume: null,
+  mailbox: null,
+  ...change,
+});
 
+const launch = (name: string, change: Partial<LaunchRequest> = {}) => {
+  const found = createRegistry({}, { env: {} }).get(name, 'task');
+  if (found.type !== 'agent') throw new Error(found.message);
+  return found.agent.adapter.launch(request(change));
+};
+
+describe('how they are started', () => {
   test('OpenCode: model and variant, session, task on stdin', () => {
     expect(launch('opencode')).toEqual({
       argv: ['opencode', 'run', '--format', 'json', '--last'],

@@ -127,9 +127,7 @@ test('the list: built-in or not, found or not, and the version when asked', asyn
   const registry = createRegistry(definitions, { env });
   const list = await registry.list({ versions: true });
   const found = (name: string) => list.find((agent) => agent.name === name);
-  expect(list.map((agent) => agent.name)).toEqual([
-    ...['acp', 'broken', 'command', 'gemini', 'opencode', 'pi', 'script', 'tool'],
-  ]);
+  expect(list.map((agent) => agent.name)).toEqual('acp broken command gemini opencode pi script tool'.split(' '));
   expect(found('pi')).toMatchObject({ adapter: 'pi', builtIn: true, command: [pi], problem: null, version: '9.8.7' });
   expect(found('script')).toMatchObject({ builtIn: false, version: 'script --version' });
   expect(found('command')).toMatchObject({ builtIn: true, command: null, problem: null, version: null });

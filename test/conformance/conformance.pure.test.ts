@@ -18,6 +18,9 @@ test('the table of the page is up to date', () => {
   expect(pageWithTable(page, all), 'run npm run conformance').toBe(page);
 });
 
+const failing = (subject: Subject): string[] =>
+  conform(subject).flatMap(({ id, outcome }) => (outcome === 'fails' ? [id] : []));
+
 test('an adapter that reads something else is found out', () => {
   const [good] = all.filter(({ name }) => name.startsWith('OpenCode 1'));
   const reply = good?.occasions.reply;
@@ -26,8 +29,6 @@ test('an adapter that reads something else is found out', () => {
     ...good,
     occasions: { ...good.occasions, reply: { ...reply, ...change } },
   });
-  const failing = (subject: Subject): string[] =>
-    conform(subject).flatMap(({ id, outcome }) => (outcome === 'fails' ? [id] : []));
   expect(failing(other({}))).toEqual([]);
   expect(failing(other({ expect: { final: 'another answer' } }))).toEqual(['reply', 'huge-line']);
   expect(failing(other({ expect: { ...reply.expect, usage: { ...reply.expect.usage, turns: 9 } } }))).toContain(

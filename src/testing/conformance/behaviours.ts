@@ -32,7 +32,7 @@ const unless = (why: string | null): Look => (why === null ? HOLDS : fails(why))
 
 /* ------------------------------------------------------------------ what was captured */
 
-function read(occasion: Occasion, says: string, more: (played: Played) => string | null = () => null): Behaviour {
+function asCaptured(occasion: Occasion, says: string, more: (played: Played) => string | null = () => null): Behaviour {
   return {
     id: occasion,
     says,
@@ -298,15 +298,15 @@ const afterExit: Behaviour = {
 
 export const BEHAVIOURS: readonly Behaviour[] = [
   taskDelivery,
-  read('reply', 'the answer, what it used, its session'),
-  read('tool', 'a tool with its end; the answer is what comes after it', toolsAreTold),
-  read('rejected', 'a request that the provider refuses'),
-  read('auth', 'a key that the provider refuses'),
-  read('rate-limit', 'too many requests'),
-  read('down', 'a provider that is down'),
-  read('length', 'an answer cut by the length limit is told as cut'),
-  read('empty', 'it ends well and says nothing'),
-  read('aborted', 'what is broken off in a tool is no answer', failsAs),
+  asCaptured('reply', 'the answer, what it used, its session'),
+  asCaptured('tool', 'a tool with its end; the answer is what comes after it', toolsAreTold),
+  asCaptured('rejected', 'a request that the provider refuses'),
+  asCaptured('auth', 'a key that the provider refuses'),
+  asCaptured('rate-limit', 'too many requests'),
+  asCaptured('down', 'a provider that is down'),
+  asCaptured('length', 'an answer cut by the length limit is told as cut'),
+  asCaptured('empty', 'it ends well and says nothing'),
+  asCaptured('aborted', 'what is broken off in a tool is no answer', failsAs),
   abort,
   resume,
   steering,

@@ -1,4 +1,4 @@
-import { BEHAVIOURS, type Look } from './behaviours.ts';
+import { BEHAVIOURS, type Behaviour, type Look } from './behaviours.ts';
 import type { Subject } from './subject.ts';
 
 /** One thing that was asked of an adapter, and what was found. */
@@ -6,12 +6,12 @@ export type Finding = { id: string; says: string } & Look;
 
 /** Asks everything. Pure: starts nothing, waits for nothing. */
 export function conform(subject: Subject): Finding[] {
-  return BEHAVIOURS.map(({ id, says, look }) => ({ id, says, ...looked(look, subject) }));
+  return BEHAVIOURS.map((behaviour) => ({ id: behaviour.id, says: behaviour.says, ...looked(behaviour, subject) }));
 }
 
-function looked(look: (subject: Subject) => Look, subject: Subject): Look {
+function looked(behaviour: Behaviour, subject: Subject): Look {
   try {
-    return look(subject);
+    return behaviour.look(subject);
   } catch (error) {
     return { outcome: 'fails', why: `threw ${error instanceof Error ? error.message : String(error)}` };
   }

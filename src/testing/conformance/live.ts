@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AgentEvent, LaunchRequest, Reply } from '../../agents/index.ts';
 import { agentOf, askedOf, difference, requestFor } from './play.ts';

@@ -10,20 +10,19 @@ import { once } from 'node:events';
 const PIECE_BYTES = 997;
 const [file = '', end = '0', stderr = ''] = process.argv.slice(2);
 
-let heard = '';
-let closed = false;
+const stdin = { heard: '', closed: false };
 let wake = (): void => {};
 process.stdin.on('data', (chunk: Buffer) => {
-  heard += chunk.toString('utf8');
+  stdin.heard += chunk.toString('utf8');
   wake();
 });
 process.stdin.on('end', () => {
-  closed = true;
+  stdin.closed = true;
   wake();
 });
 
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition() && !closed) await new Promise<void>((resolve) => (wake = resolve));
+  while (!condition() && !stdin.closed) await new Promise<void>((resolve) => (wake = resolve));
 }
 
 /** The number of the request that a line answers; null: it is no answer. */
@@ -40,11 +39,11 @@ async function print(text: string): Promise<void> {
   }
 }
 
-await until(() => heard !== '');
-if (heard === '') process.stderr.write('replay: nothing came on stdin\n');
+await until(() => stdin.heard !== '');
+if (stdin.heard === '') process.stderr.write('replay: nothing came on stdin\n');
 for (const line of readFileSync(file, 'utf8').split(/(?<=\n)/)) {
   const id = answers(line);
-  if (id !== null) await until(() => heard.includes(`"id":${id},`));
+  if (id !== null) await until(() => stdin.heard.includes(`"id":${id},`));
   await print(line);
 }
 process.stderr.write(stderr);
@@ -52,6 +51,6 @@ await Promise.all(
   [process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))),
 );
 if (/^\d+$/.test(end)) process.exit(Number(end));
-else process.kill(process.pid, end as NodeJS.Signals);
+else process.kill(process.pid, end);
 // Some signals come a moment later.
 setInterval(() => {}, 1000);
