@@ -86,27 +86,31 @@ test.each([
   ['opencode', linesOf('opencode-1.18.33', (name) => !byAcp(name))],
   ['gemini', linesOf('gemini-cli-0.61.0', (name) => !byAcp(name))],
   ['acp', ['opencode-1.18.33-acp', 'gemini-cli-0.61.0-acp'].flatMap((folder) => linesOf(folder, () => true))],
-])('%s: whatever comes, nothing is thrown, there is exactly one end, and chunks change nothing', (name, streams) => {
-  const words = [...new Set(streams.flat().flatMap((line) => line.match(/(?<=")[a-zA-Z_/]{2,30}(?=")/g) ?? []))];
-  const kinds = new Map<string, number>();
-  for (let seed = 1; seed <= INPUTS; seed += 1) {
-    const pick = random(seed);
-    const dice = pick(8);
-    const records = () => Array.from({ length: pick(12) }, () => JSON.stringify(invented(pick, words))).join('\n');
-    const bytes = dice === 0 ? noise(pick) : dice === 1 ? Buffer.from(records()) : mutated(pick, streams);
-    const exit = one(pick, [
-      { code: 0, signal: null },
-      { code: 0, signal: null },
-      { code: 1, signal: null },
-      { code: null, signal: 'SIGTERM' },
-    ]);
-    const whole = play(open(name), bytes, exit);
-    const end = endOf(whole);
-    const kind = end.t === 'final' ? 'final' : end.failure.code;
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-    expect(play(open(name), bytes, exit, 1 + pick(64)), `seed ${seed}`).toEqual(whole);
-  }
-  // The inputs are worth something only if they reach many ends.
-  expect([...kinds.keys()].length, JSON.stringify([...kinds])).toBeGreaterThan(4);
-  expect(kinds.get('final')).toBeGreaterThan(INPUTS / 50);
-});
+])(
+  '%s: whatever comes, nothing is thrown, there is exactly one end, and chunks change nothing',
+  (name, streams) => {
+    const words = [...new Set(streams.flat().flatMap((line) => line.match(/(?<=")[a-zA-Z_/]{2,30}(?=")/g) ?? []))];
+    const kinds = new Map<string, number>();
+    for (let seed = 1; seed <= INPUTS; seed += 1) {
+      const pick = random(seed);
+      const dice = pick(8);
+      const records = () => Array.from({ length: pick(12) }, () => JSON.stringify(invented(pick, words))).join('\n');
+      const bytes = dice === 0 ? noise(pick) : dice === 1 ? Buffer.from(records()) : mutated(pick, streams);
+      const exit = one(pick, [
+        { code: 0, signal: null },
+        { code: 0, signal: null },
+        { code: 1, signal: null },
+        { code: null, signal: 'SIGTERM' },
+      ]);
+      const whole = play(open(name), bytes, exit);
+      const end = endOf(whole);
+      const kind = end.t === 'final' ? 'final' : end.failure.code;
+      kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+      expect(play(open(name), bytes, exit, 1 + pick(64)), `seed ${seed}`).toEqual(whole);
+    }
+    // The inputs are worth something only if they reach many ends.
+    expect([...kinds.keys()].length, JSON.stringify([...kinds])).toBeGreaterThan(4);
+    expect(kinds.get('final')).toBeGreaterThan(INPUTS / 50);
+  },
+  30_000 + INPUTS * 5,
+);
