@@ -21,7 +21,7 @@ export { parseSteps, readSteps, type StepsFile } from './plan/index.ts';
 export { listAgents } from './runtime/list-agents.ts';
 export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';
 
-export type { AgentReport, AgentSettings, Capabilities } from './agents/index.ts';
+export type { AgentReport, AgentSettings, Capabilities, Permission } from './agents/index.ts';
 export type { PlanError, PlanErrorCode, PlanInput, ResolvedPlan, ResolvedStep, TaskRequest } from './plan/index.ts';
 export type { AttemptResult, RunResult, StepOutputRef, StepResult } from './record/index.ts';
 export { describeCause, describeProof } from './record/index.ts';

@@ -11,7 +11,7 @@ export function mayChange(tool: string, input: unknown): boolean {
   return !HARMLESS.has(name);
 }
 
-// Names as pi, Claude Code, Codex, OpenCode and Gemini CLI have them.
+// Names as pi, Claude Code, Codex, OpenCode and Gemini CLI have them, and the kinds of tools of the Agent Client Protocol.
 const HARMLESS = named(`
   read read_file read_many_files notebook_read view
   grep grep_search search_file_content code_search tool_search
@@ -19,7 +19,8 @@ const HARMLESS = named(`
   web_search google_web_search get_search_content
   todo todo_read todo_write write_todos todo_list update_plan plan enter_plan_mode exit_plan_mode
   ask_user ask_user_question question contact_supervisor intercom
-  structured_output`);
+  structured_output
+  search think`);
 
 /** They take an address, and some of them a method. */
 const FETCHES = named('web_fetch fetch_content fetch');

@@ -1,6 +1,9 @@
 import type { AgentAdapter, AgentSettings, AgentUse, Capabilities } from './adapter.ts';
+import { acpAdapter } from './acp/index.ts';
 import { commandAdapter } from './command.ts';
 import { type Environment, type Located, locate } from './executable.ts';
+import { geminiAdapter } from './gemini/index.ts';
+import { opencodeAdapter } from './opencode/index.ts';
 import { piAdapter } from './pi/index.ts';
 import { readVersion } from './version.ts';
 
@@ -55,15 +58,18 @@ export interface RegistryOptions {
   execPath?: string;
 }
 
-const ADAPTERS: ReadonlyMap<string, AgentAdapter> = new Map([
-  [commandAdapter.id, commandAdapter],
-  [piAdapter.id, piAdapter],
-]);
+const ADAPTERS: ReadonlyMap<string, AgentAdapter> = new Map(
+  [acpAdapter, commandAdapter, geminiAdapter, opencodeAdapter, piAdapter].map((adapter) => [adapter.id, adapter]),
+);
 
 /** What the program of an adapter is called; an adapter without one needs a `command`. */
-const USUAL_NAMES: ReadonlyMap<string, string> = new Map([[piAdapter.id, 'pi']]);
+const USUAL_NAMES: ReadonlyMap<string, string> = new Map([
+  [geminiAdapter.id, 'gemini'],
+  [opencodeAdapter.id, 'opencode'],
+  [piAdapter.id, 'pi'],
+]);
 
-/** The built-in agents `command` and `pi`, and the given definitions, which may replace them by name. */
+/** An agent for every adapter, by its name, and the given definitions, which may replace them. */
 export function createRegistry(
   definitions: Readonly<Record<string, AgentSettings>>,
   { env, execPath = process.execPath }: RegistryOptions,
@@ -145,7 +151,7 @@ function problemOf(settings: AgentSettings, adapter: AgentAdapter | undefined, l
   if (adapter === undefined) return noAdapter(settings);
   if (located?.type === 'not-found') return located.message;
   // `command` steps bring their own command; every other agent is there for tasks.
-  return settings.name === adapter.id ? null : adapter.refuse(settings, 'task');
+  return adapter === commandAdapter && settings.name === adapter.id ? null : adapter.refuse(settings, 'task');
 }
 
 function noAdapter({ name, adapter }: AgentSettings): string {

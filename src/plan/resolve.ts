@@ -85,6 +85,7 @@ function settings(name: string, agent: AgentInput): AgentSettings {
     ...(agent.env === undefined ? {} : { env: [...agent.env] }),
     ...(agent.args === undefined ? {} : { args: [...agent.args] }),
     ...(agent.task === undefined ? {} : { task: agent.task }),
+    ...(agent.permissions === undefined ? {} : { permissions: { ...agent.permissions } }),
     ...(agent.stop === undefined ? {} : { stop: agent.stop.map(rung) }),
   };
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AgentSettings } from '../agents/index.ts';
+import type { AgentSettings, Permission } from '../agents/index.ts';
 import type { StopRung } from '../../machines/protocol.ts';
 import { attemptFields, attemptPlaces } from './attemptSchema.ts';
 import { duration, fail, line, oneOf, timeLimitOf, withoutNul } from './fields.ts';
@@ -74,6 +74,13 @@ const agentDefinition = z.strictObject({
     .meta({
       description:
         'For the adapter command: how the task reaches the program. stdin (the default); argv: as the last argument, where others on the machine can read it; file: the path of a private file, in place of {file} in the command, else as the last argument.',
+    }),
+  permissions: z
+    .record(line(100), oneOf(['allow', 'deny', 'ask'] as const satisfies Permission[]))
+    .optional()
+    .meta({
+      description:
+        "What it is answered when it asks whether it may use a tool, by the tool's name or kind; * for every other. What is not named is denied. Which of these an adapter can honour is in its documentation.",
     }),
   stop: z
     .array(stopRung)

@@ -1,4 +1,10 @@
-import { type AgentEvent, type AgentSession, type LaunchRequest, createRegistry } from '../../src/agents/index.ts';
+import {
+  type AgentEvent,
+  type AgentSession,
+  type AgentSettings,
+  type LaunchRequest,
+  createRegistry,
+} from '../../src/agents/index.ts';
 
 /** How a played child ends. */
 export interface PlayedExit {
@@ -10,17 +16,23 @@ export interface PlayedExit {
 export const OK: PlayedExit = { code: 0, signal: null };
 export const TASK = 'Do the task that nobody may repeat.';
 
+type Definition = Pick<AgentSettings, 'mode' | 'permissions'>;
+
 /** A session as the runtime would open it. */
-export function open(name: 'pi' | 'command', change: Partial<LaunchRequest> & { mode?: string } = {}): AgentSession {
-  const { mode, ...request } = change;
-  const lookup = createRegistry(mode === undefined ? {} : { [name]: { name, adapter: name, mode } }, { env: {} }).get(
+export function open(name: string, change: Partial<LaunchRequest> & Partial<Definition> = {}): AgentSession {
+  const { mode, permissions, ...request } = change;
+  const settings = {
     name,
-    name === 'pi' ? 'task' : 'run',
-  );
+    adapter: name,
+    ...(name === 'acp' ? { command: ['agent'] } : {}),
+    ...(mode === undefined ? {} : { mode }),
+    ...(permissions === undefined ? {} : { permissions }),
+  };
+  const lookup = createRegistry({ [name]: settings }, { env: {} }).get(name, name === 'command' ? 'run' : 'task');
   if (lookup.type !== 'agent') throw new Error(lookup.message);
-  const { adapter, settings } = lookup.agent;
+  const { adapter, settings: resolved } = lookup.agent;
   return adapter.open({
-    settings,
+    settings: resolved,
     task: TASK,
     run: null,
     model: null,

@@ -82,20 +82,39 @@ describe('the program of an agent', () => {
 
 test('an agent that is not there is answered with those that are', async () => {
   const registry = createRegistry({ mine: { name: 'mine', adapter: 'nobody' } }, { env: {} });
-  expect(registry.names()).toEqual(['command', 'mine', 'pi']);
+  expect(registry.names()).toEqual(['acp', 'command', 'gemini', 'mine', 'opencode', 'pi']);
   expect(await registry.resolve('py', 'task')).toEqual({
     type: 'unknown',
-    message: 'there is no agent "py"; there are: command, mine, pi',
-    known: ['command', 'mine', 'pi'],
+    message: 'there is no agent "py"; there are: acp, command, gemini, mine, opencode, pi',
+    known: ['acp', 'command', 'gemini', 'mine', 'opencode', 'pi'],
   });
   expect(messageOf(await registry.resolve('mine', 'task'))).toBe(
-    'agent "mine": there is no adapter "nobody"; there are: command, pi',
+    'agent "mine": there is no adapter "nobody"; there are: acp, command, gemini, opencode, pi',
   );
 });
 
 test('a mode that does not exist is refused', () => {
   const registry = createRegistry({ pi: { name: 'pi', adapter: 'pi', mode: 'tui' } }, { env: {} });
   expect(registry.get('pi', 'task')).toMatchObject({ type: 'refused' });
+});
+
+test('S103: a broken definition is shown with its fault, refused with the same, and harms no other', async () => {
+  const definitions = {
+    good: { name: 'good', adapter: 'opencode', command: [pi] },
+    broken: { name: 'broken', adapter: 'gemini', command: [pi], mode: 'tui' },
+    gone: { name: 'gone', adapter: 'acp', command: [join(dir, 'gone'), '--acp'] },
+  };
+  const registry = createRegistry(definitions, { env: {} });
+  const problems = new Map((await registry.list()).map(({ name, problem }) => [name, problem]));
+  expect(problems.get('good')).toBeNull();
+  expect(await registry.resolve('good', 'task')).toMatchObject({ type: 'agent' });
+  const broken = await registry.resolve('broken', 'task');
+  expect(broken.type).toBe('refused');
+  expect(messageOf(broken)).toBe(problems.get('broken'));
+  // Broken is not the same as missing.
+  const gone = await registry.resolve('gone', 'task');
+  expect(gone).toMatchObject({ type: 'not-found', reason: 'command-missing' });
+  expect(messageOf(gone)).toBe(problems.get('gone'));
 });
 
 test('the list: built-in or not, found or not, and the version when asked', async () => {
@@ -108,12 +127,16 @@ test('the list: built-in or not, found or not, and the version when asked', asyn
   const registry = createRegistry(definitions, { env });
   const list = await registry.list({ versions: true });
   const found = (name: string) => list.find((agent) => agent.name === name);
-  expect(list.map((agent) => agent.name)).toEqual(['broken', 'command', 'pi', 'script', 'tool']);
+  expect(list.map((agent) => agent.name)).toEqual('acp broken command gemini opencode pi script tool'.split(' '));
   expect(found('pi')).toMatchObject({ adapter: 'pi', builtIn: true, command: [pi], problem: null, version: '9.8.7' });
   expect(found('script')).toMatchObject({ builtIn: false, version: 'script --version' });
   expect(found('command')).toMatchObject({ builtIn: true, command: null, problem: null, version: null });
   expect(found('broken')?.problem).toContain('"command"');
   expect(found('tool')).toMatchObject({ command: ['pi'], problem: null, version: null });
+  // Each definition of it brings its own command; it is shown with what it needs.
+  expect(found('acp')).toMatchObject({ builtIn: true, command: null });
+  expect(found('acp')?.problem).toContain('needs a "command"');
+  expect(found('opencode')?.problem).toContain('no program "opencode" on PATH');
   expect(found('pi')?.capabilities?.cost).toBe(true);
   expect((await registry.list()).every((agent) => !('version' in agent))).toBe(true);
 });

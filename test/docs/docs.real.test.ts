@@ -24,7 +24,11 @@ describe('plans', () => {
 
   async function load({ text }: Block): Promise<string> {
     writeFileSync(join(folder, 'plan.yaml'), text);
-    const options = { cwd: folder, agents: ['command', 'pi'], look: () => 'directory' as const };
+    const options = {
+      cwd: folder,
+      agents: ['acp', 'command', 'gemini', 'opencode', 'pi'],
+      look: () => 'directory' as const,
+    };
     const loaded = await loadPlan('plan.yaml', options);
     return loaded.type === 'ok' ? '' : `${formatPlanErrors(loaded.errors, loaded.more)}\n`;
   }

@@ -16,13 +16,5 @@ function timeLeft(leftMs: number): string {
   return seconds === 1 ? 'about 1 second is' : `about ${seconds} seconds are`;
 }
 
-/** To a session that was interrupted: it has the task already. */
-export const GO_ON = 'You were interrupted. Go on where you left off.';
-
-/** As `GO_ON`, for a session of which we cannot know whether it had begun. */
-export function goOnWith(task: string): string {
-  return `If you have begun with this task, go on where you left off; you were interrupted. The task:\n\n${task}`;
-}
-
 /** Takes along a message that came while pi was ending, and that it would not read by itself. */
 export const ONE_MORE = 'One more message for you follows.';

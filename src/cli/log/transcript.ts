@@ -48,6 +48,8 @@ function eventText(event: Fields): string {
       return toolEndText(event);
     case 'retry':
       return `! retry ${textOf(event['attempt'])}: ${oneLine(textOf(event['reason']))}\n`;
+    case 'permission':
+      return `? ${oneLine(textOf(event['tool']))}: ${oneLine(textOf(event['answer']))}\n`;
     case 'note':
       return `# ${oneLine(textOf(event['text']))}\n`;
     case 'truncated':
