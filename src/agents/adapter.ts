@@ -66,7 +66,15 @@ export interface AgentSettings {
   task?: 'stdin' | 'argv' | 'file';
   /** Replaces the adapter's ladder. */
   stop?: StopRung[];
+  /**
+   * What an agent is answered that asks whether it may use a tool, by the tool's name or kind; `*` is every other. What is
+   * not named is denied.
+   */
+  permissions?: Record<string, Permission>;
 }
+
+/** `ask`: somebody is asked (no adapter of this version can wait for that). */
+export type Permission = 'allow' | 'deny' | 'ask';
 
 export interface LaunchRequest {
   settings: AgentSettings;
@@ -184,6 +192,8 @@ export type AgentEvent =
     }
   | { t: 'error'; failure: Failure }
   | SteerEvent
+  /** The agent asked whether it may use a tool, and was answered. `id` is that of the tool call. */
+  | { t: 'permission'; id: string; tool: string; input: unknown; answer: 'allow' | 'deny' | 'cancelled' }
   /** What was said to be the end was not; `final` or `error` will come again. */
   | { t: 'resumed' }
   /** The protocol is broken beyond repair; the child should be ended. */

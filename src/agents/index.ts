@@ -7,6 +7,7 @@ export type {
   Capabilities,
   Launch,
   LaunchRequest,
+  Permission,
   Reply,
   SteerEvent,
   SteerMessage,

@@ -84,6 +84,7 @@ export class Listener {
         return;
       case 'message':
       case 'retry':
+      case 'permission':
       case 'note':
         this.#transcript().append({ at: this.#kit.now(), ...event });
         return;

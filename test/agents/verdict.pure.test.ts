@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent, AgentSession } from '../../src/agents/index.ts';
 import { type Told, classify } from '../../src/agents/failure/classify.ts';
-import { modelFailure } from '../../src/agents/pi/verdict.ts';
+import { modelFailure } from '../../src/agents/verdict.ts';
 import { TASK, endOf, failing, lines, open, play, runEnd, runStart } from './drive.ts';
 
 const failureOf = (session: AgentSession, stderrTail: string): AgentEvent =>

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { mailboxEnvironment } from '../../mailbox/index.ts';
 import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
+import { goOnWith } from '../words.ts';
 import { sessionFile } from './session-file.ts';
 import { type PiMode, PiSession } from './session.ts';
-import { goOnWith } from './words.ts';
 
 /**
  * pi, by its records of version 0.73 and version 1.
