@@ -1,4 +1,6 @@
 import type { AgentAdapter, AgentSettings, AgentUse, Capabilities } from './adapter.ts';
+import { claudeAdapter } from './claude/index.ts';
+import { codexAdapter } from './codex/index.ts';
 import { commandAdapter } from './command.ts';
 import { type Environment, type Located, locate } from './executable.ts';
 import { piAdapter } from './pi/index.ts';
@@ -55,15 +57,18 @@ export interface RegistryOptions {
   execPath?: string;
 }
 
-const ADAPTERS: ReadonlyMap<string, AgentAdapter> = new Map([
-  [commandAdapter.id, commandAdapter],
-  [piAdapter.id, piAdapter],
-]);
+const ADAPTERS: ReadonlyMap<string, AgentAdapter> = new Map(
+  [claudeAdapter, codexAdapter, commandAdapter, piAdapter].map((adapter) => [adapter.id, adapter]),
+);
 
 /** What the program of an adapter is called; an adapter without one needs a `command`. */
-const USUAL_NAMES: ReadonlyMap<string, string> = new Map([[piAdapter.id, 'pi']]);
+const USUAL_NAMES: ReadonlyMap<string, string> = new Map([
+  [claudeAdapter.id, 'claude'],
+  [codexAdapter.id, 'codex'],
+  [piAdapter.id, 'pi'],
+]);
 
-/** The built-in agents `command` and `pi`, and the given definitions, which may replace them by name. */
+/** The built-in agents, one of each adapter's name, and the given definitions, which may replace them by name. */
 export function createRegistry(
   definitions: Readonly<Record<string, AgentSettings>>,
   { env, execPath = process.execPath }: RegistryOptions,
