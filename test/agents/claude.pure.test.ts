@@ -89,6 +89,9 @@ const working = (): Talk => {
   return talk.say(init, replay(talk, 0), assistant('Working.'), toolUse());
 };
 
+const after = (...records: unknown[]): Talk => working().say(toolResult(), ...records);
+const ask = (subtype: string): unknown => ({ type: 'control_request', request_id: 'q', request: { subtype } });
+
 describe('how it is started', () => {
   test('the task is the first message on stdin and in no argument; the session is named by us', () => {
     const { launch } = openAgent('claude', { model: 'anthropic/claude-x:minimal', given: { args: ['--bare'] } });
@@ -247,8 +250,6 @@ describe('a message for the running work', () => {
 });
 
 describe('how the end is read', () => {
-  const after = (...records: unknown[]): Talk => working().say(toolResult(), ...records);
-
   test('is_error stands beside "success", and decides', () => {
     expect(codeOf(after(failing('API Error: 400 prompt is too long: 9 tokens > 8', 400)).events)).toBe(
       'context-overflow',
@@ -328,7 +329,6 @@ describe('what else it says', () => {
   });
 
   test('a question to a person is refused, so that nothing waits', () => {
-    const ask = (subtype: string): unknown => ({ type: 'control_request', request_id: 'q', request: { subtype } });
     const talk = working().say(ask('can_use_tool'), ask('hook_callback'));
     expect(talk.sent.slice(-2)).toMatchObject([
       { response: { subtype: 'success', request_id: 'q', response: { behavior: 'deny' } } },

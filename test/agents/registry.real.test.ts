@@ -82,14 +82,14 @@ describe('the program of an agent', () => {
 
 test('an agent that is not there is answered with those that are', async () => {
   const registry = createRegistry({ mine: { name: 'mine', adapter: 'nobody' } }, { env: {} });
-  expect(registry.names()).toEqual(['command', 'mine', 'pi']);
+  expect(registry.names()).toEqual(['claude', 'codex', 'command', 'mine', 'pi']);
   expect(await registry.resolve('py', 'task')).toEqual({
     type: 'unknown',
-    message: 'there is no agent "py"; there are: command, mine, pi',
-    known: ['command', 'mine', 'pi'],
+    message: 'there is no agent "py"; there are: claude, codex, command, mine, pi',
+    known: ['claude', 'codex', 'command', 'mine', 'pi'],
   });
   expect(messageOf(await registry.resolve('mine', 'task'))).toBe(
-    'agent "mine": there is no adapter "nobody"; there are: command, pi',
+    'agent "mine": there is no adapter "nobody"; there are: claude, codex, command, pi',
   );
 });
 
@@ -108,7 +108,7 @@ test('the list: built-in or not, found or not, and the version when asked', asyn
   const registry = createRegistry(definitions, { env });
   const list = await registry.list({ versions: true });
   const found = (name: string) => list.find((agent) => agent.name === name);
-  expect(list.map((agent) => agent.name)).toEqual(['broken', 'command', 'pi', 'script', 'tool']);
+  expect(list.map((agent) => agent.name)).toEqual(['broken', 'claude', 'codex', 'command', 'pi', 'script', 'tool']);
   expect(found('pi')).toMatchObject({ adapter: 'pi', builtIn: true, command: [pi], problem: null, version: '9.8.7' });
   expect(found('script')).toMatchObject({ builtIn: false, version: 'script --version' });
   expect(found('command')).toMatchObject({ builtIn: true, command: null, problem: null, version: null });
