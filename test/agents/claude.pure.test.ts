@@ -318,6 +318,13 @@ describe('how the end is read', () => {
 });
 
 describe('what else it says', () => {
+  test('S063: thousands of pieces of an answer are activity, and the answer is there once', () => {
+    const piece = { type: 'stream_event', event: { delta: { text: 'the text so far' } } };
+    const { events } = after(...Array.from({ length: 2000 }, () => piece), assistant('All.', 'a2'), result('All.'));
+    expect(events.filter(({ t }) => t !== 'activity').length).toBeLessThan(20);
+    expect(events.filter(({ t }) => t === 'final')).toHaveLength(1);
+  });
+
   test('a helper’s words are not its own, its tools are counted', () => {
     const helper = { parent_tool_use_id: 't1' };
     const talk = working().say(assistant('From the helper.', 'h1', helper));

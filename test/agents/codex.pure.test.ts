@@ -302,6 +302,14 @@ describe('the app server', () => {
     expect(events.at(-1)).toEqual({ t: 'retry', attempt: 2, max: 5, reason: 'HTTP 500' });
   });
 
+  test('S063: thousands of pieces of an answer are activity, and the answer is there once', () => {
+    const pieces = Array.from({ length: 2000 }, () => tell('item/agentMessage/delta', { delta: 'a piece' }));
+    const output = Array.from({ length: 2000 }, () => tell('item/commandExecution/outputDelta', { delta: 'x' }));
+    const { events } = working().say(...output, ...pieces, said('All.'), ended('completed'));
+    expect(events.filter(({ t }) => t !== 'activity').length).toBeLessThan(20);
+    expect(events.filter(({ t }) => t === 'final')).toHaveLength(1);
+  });
+
   test('a helper’s thread is not its own', () => {
     const other = { threadId: 'H' };
     const talk = working().say(

@@ -93,6 +93,29 @@ test('an agent that is not there is answered with those that are', async () => {
   );
 });
 
+test('S103: a broken definition is shown with its fault beside the good ones, and is not a missing one', async () => {
+  const definitions = {
+    good: { name: 'good', adapter: 'codex', mode: 'exec', command: [pi] },
+    better: { name: 'better', adapter: 'claude', command: [pi] },
+    broken: { name: 'broken', adapter: 'claude', mode: 'rpc', command: [pi] },
+  };
+  const registry = createRegistry(definitions, { env: {} });
+  for (const name of ['good', 'better']) {
+    expect(await registry.resolve(name, 'task')).toMatchObject({ type: 'agent', agent: { name } });
+  }
+  const fault = 'agent "broken": the claude adapter has no modes';
+  expect(await registry.resolve('broken', 'task')).toEqual({ type: 'refused', message: fault });
+  expect(await registry.resolve('brokn', 'task')).toMatchObject({ type: 'unknown' });
+  const problems = (await registry.list()).map(({ name, problem }) => [name, problem]);
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      ['good', null],
+      ['better', null],
+      ['broken', fault],
+    ]),
+  );
+});
+
 test('a mode that does not exist is refused', () => {
   const registry = createRegistry({ pi: { name: 'pi', adapter: 'pi', mode: 'tui' } }, { env: {} });
   expect(registry.get('pi', 'task')).toMatchObject({ type: 'refused' });
