@@ -31,6 +31,7 @@ const MAX_TOLD = 64;
 /** The protocol state of one Claude Code. */
 export class ClaudeSession implements AgentSession {
   readonly #request: LaunchRequest;
+  /** The outbox reads it too: what is added here is kept out of its notes. */
   readonly #told: [task: string, ...messages: string[]];
   readonly #out: Outbox;
   readonly #records;

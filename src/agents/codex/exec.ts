@@ -4,7 +4,7 @@ import { type Fields, fields, string } from '../json.ts';
 import type { Reader } from '../one-way.ts';
 import type { Outbox } from '../outbox.ts';
 import { foreignMessage } from '../text.ts';
-import { type UnendedChild, type Verdict, modelFailure, verdictOfAnswer } from '../verdict.ts';
+import { type UnendedChild, type Verdict, verdictOfAnswer } from '../verdict.ts';
 import { type Item, readItem } from './items.ts';
 import { readThreadName, threadName } from './thread-name.ts';
 import { Tally, readExecTokens } from './tokens.ts';
@@ -149,7 +149,7 @@ export class ExecReader implements Reader {
   ended(exit: ChildExit): Verdict | Omit<UnendedChild, 'silent'> {
     // It said that the model failed, and did not come to say that the turn did.
     if (this.#error !== null && exit.signal === null && this.#tools.open() === null) {
-      return { t: 'error', failure: modelFailure(this.#error, this.#task) };
+      return failureOf({ message: this.#error, info: null }, this.#task);
     }
     return { openTool: this.#tools.open(), strayError: this.#error };
   }

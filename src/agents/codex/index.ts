@@ -19,7 +19,8 @@ export const codexAdapter: AgentAdapter = {
   id: 'codex',
   capabilities: {
     steerLive: true,
-    followUp: 'runner',
+    // Our session keeps them, and begins a turn with each.
+    followUp: 'native',
     abort: 'protocol',
     resume: true,
     mailbox: 'none',
