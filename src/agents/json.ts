@@ -15,6 +15,9 @@ export const number = (value: unknown): number | null =>
 /** A number of something: no number is none. */
 export const count = (value: unknown): number => Math.max(0, number(value) ?? 0);
 
+/** A name or an id: it is kept, so it has a limit. */
+export const name = (value: unknown): string => string(value).slice(0, 256);
+
 /** What stands in a line of a stream of JSON records. */
 export type Line =
   | { type: 'record'; record: Fields }

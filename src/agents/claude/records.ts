@@ -1,4 +1,4 @@
-import { type Fields, count, fields, isFields, list, number, string } from '../json.ts';
+import { type Fields, count, fields, isFields, list, name as nameOf, number, string } from '../json.ts';
 import { bounded } from '../text.ts';
 
 /** Longest tool output that is passed on, in UTF-16 units. */
@@ -85,8 +85,8 @@ export function readRecord(record: Fields): ClaudeRecord {
     case 'control_request':
       return {
         type: 'asked',
-        id: string(record['request_id']),
-        subtype: string(fields(record['request'])['subtype']),
+        id: nameOf(record['request_id']),
+        subtype: nameOf(fields(record['request'])['subtype']),
       };
     case 'stream_event':
     case 'tool_progress':
@@ -105,7 +105,7 @@ export function readRecord(record: Fields): ClaudeRecord {
 function readSystem(record: Fields): ClaudeRecord {
   switch (record['subtype']) {
     case 'init':
-      return { type: 'begun', model: string(record['model']) };
+      return { type: 'begun', model: nameOf(record['model']) };
     case 'api_retry':
       return {
         type: 'retry',
@@ -113,7 +113,7 @@ function readSystem(record: Fields): ClaudeRecord {
         max: number(record['max_retries']),
         delayMs: number(record['retry_delay_ms']),
         status: number(record['error_status']),
-        error: string(record['error']),
+        error: nameOf(record['error']),
       };
     default:
       // Tasks, hooks, compaction, thinking: more kinds with every version, and all of them are work.
@@ -126,11 +126,11 @@ function readAssistant(record: Fields): ClaudeRecord {
   const blocks = list(message['content']).map(fields);
   return {
     type: 'assistant',
-    id: string(message['id']),
+    id: nameOf(message['id']),
     text: textOf(blocks),
     tools: blocks
       .filter((block) => block['type'] === 'tool_use')
-      .map((block) => ({ id: string(block['id']), name: string(block['name']), input: block['input'] ?? null })),
+      .map((block) => ({ id: nameOf(block['id']), name: nameOf(block['name']), input: block['input'] ?? null })),
     ofHelper: isOfHelper(record),
     synthetic: message['model'] === '<synthetic>',
     error: errorIn(record['error']),
@@ -141,7 +141,7 @@ function readAssistant(record: Fields): ClaudeRecord {
 function readUser(record: Fields): ClaudeRecord {
   const { content } = fields(record['message']);
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : list(content).map(fields);
-  if (record['isReplay'] === true) return { type: 'replayed', uuid: string(record['uuid']), text: textOf(blocks) };
+  if (record['isReplay'] === true) return { type: 'replayed', uuid: nameOf(record['uuid']), text: textOf(blocks) };
   const results = blocks.filter((block) => block['type'] === 'tool_result').map(readToolResult);
   // What else comes as a user's is the client's own: "[Request interrupted by user]", a helper's task.
   return results.length > 0 ? { type: 'tools-ended', results } : PASSING;
@@ -151,7 +151,7 @@ function readToolResult(block: Fields): ToolResult {
   const { content } = block;
   const output = typeof content === 'string' ? content : textOf(list(content).map(fields));
   return {
-    id: string(block['tool_use_id']),
+    id: nameOf(block['tool_use_id']),
     ok: block['is_error'] !== true,
     output: bounded(output, TOOL_OUTPUT_LIMIT),
     truncated: output.length > TOOL_OUTPUT_LIMIT,
@@ -159,10 +159,10 @@ function readToolResult(block: Fields): ToolResult {
 }
 
 function readResult(record: Fields): ClaudeRecord {
-  const denied = list(record['permission_denials']).map((denial) => string(fields(denial)['tool_name']));
+  const denied = list(record['permission_denials']).map((denial) => nameOf(fields(denial)['tool_name']));
   return {
     type: 'result',
-    subtype: string(record['subtype']),
+    subtype: nameOf(record['subtype']),
     isError: record['is_error'] !== false,
     status: number(record['api_error_status']),
     text: string(record['result']),

@@ -1,6 +1,7 @@
 import type { AgentSession, LaunchRequest, Reply, SteerMessage } from '../adapter.ts';
 import { Deliveries } from '../deliveries.ts';
 import { type ChildExit, exitName } from '../exit.ts';
+import { OpenTools } from '../open-tools.ts';
 import { Outbox, readRecords } from '../outbox.ts';
 import { foreignMessage } from '../text.ts';
 import type { Verdict } from '../verdict.ts';
@@ -37,7 +38,7 @@ export class ClaudeSession implements AgentSession {
   readonly #records;
   readonly #tally = new Tally();
   readonly #deliveries = new Deliveries();
-  readonly #tools = new Map<string, string>();
+  readonly #tools = new OpenTools();
   #course: Course = { at: 'start' };
   /** Its session is on record: it has something in it. */
   #named = false;
@@ -221,7 +222,7 @@ export class ClaudeSession implements AgentSession {
       this.#out.put({ t: 'message', role: 'assistant', text: block.text });
     }
     for (const { id, name, input } of block.tools) {
-      this.#tools.set(id, name);
+      this.#tools.begin(id, name);
       this.#out.put({ t: 'toolStart', id, name, input });
     }
     this.#tellUsage();
@@ -236,9 +237,7 @@ export class ClaudeSession implements AgentSession {
   }
 
   #toolEnded({ id, ok, output, truncated }: ToolResult): void {
-    const name = this.#tools.get(id) ?? '';
-    this.#tools.delete(id);
-    this.#out.put({ t: 'toolEnd', id, name, ok, output, truncated });
+    this.#out.put({ t: 'toolEnd', id, name: this.#tools.end(id), ok, output, truncated });
   }
 
   #retried(retry: Retry): void {
@@ -321,8 +320,7 @@ export class ClaudeSession implements AgentSession {
         return course.verdict;
       case 'start':
       case 'turn': {
-        const openTool = [...this.#tools.values()].at(-1) ?? null;
-        const child = { openTool, strayError: this.#stray ?? this.#error, silent: this.#silent };
+        const child = { openTool: this.#tools.last, strayError: this.#stray ?? this.#error, silent: this.#silent };
         const verdict = verdictAtExit(exit, child, this.#retry, this.#told);
         this.#out.put(verdict);
         return verdict;

@@ -1,6 +1,6 @@
 import type { LaunchRequest } from '../adapter.ts';
 import type { ChildExit } from '../exit.ts';
-import { type Fields, fields, string } from '../json.ts';
+import { type Fields, fields, name as nameOf, string } from '../json.ts';
 import type { Reader } from '../one-way.ts';
 import type { Outbox } from '../outbox.ts';
 import { foreignMessage } from '../text.ts';
@@ -42,7 +42,7 @@ export class ExecReader implements Reader {
     switch (name) {
       case 'thread.started':
         this.#out.progress();
-        this.#sawThread(string(record['thread_id']));
+        this.#sawThread(nameOf(record['thread_id']));
         return;
       case 'turn.started':
         this.#out.progress();
@@ -148,9 +148,9 @@ export class ExecReader implements Reader {
 
   ended(exit: ChildExit): Verdict | Omit<UnendedChild, 'silent'> {
     // It said that the model failed, and did not come to say that the turn did.
-    if (this.#error !== null && exit.signal === null && this.#tools.open() === null) {
+    if (this.#error !== null && exit.signal === null && this.#tools.last === null) {
       return failureOf({ message: this.#error, info: null }, this.#task);
     }
-    return { openTool: this.#tools.open(), strayError: this.#error };
+    return { openTool: this.#tools.last, strayError: this.#error };
   }
 }

@@ -1,4 +1,4 @@
-import { type Fields, fields, list, number, string } from '../json.ts';
+import { type Fields, fields, list, name as nameOf, number, string } from '../json.ts';
 import { bounded } from '../text.ts';
 
 /** Longest tool output that is passed on, in UTF-16 units. */
@@ -32,7 +32,7 @@ export function readItem(value: unknown): Item {
     case 'agent_message':
       return { type: 'message', text: string(item['text']) };
     case 'user_message':
-      return { type: 'user', key: string(item['client_id']), text: textOf(item['content']) };
+      return { type: 'user', key: nameOf(item['client_id']), text: textOf(item['content']) };
     case 'error':
       return { type: 'warning', text: string(item['message']) };
     case 'command_execution':
@@ -43,16 +43,16 @@ export function readItem(value: unknown): Item {
       return toolOf(kind, item, { query: item['query'] ?? null }, '');
     case 'mcp_tool_call':
       return toolOf(
-        `${string(item['server'])}/${string(item['tool'])}`,
+        `${nameOf(item['server'])}/${nameOf(item['tool'])}`,
         item,
         item['arguments'] ?? null,
         textOf(fields(item['result'])['content']) || string(fields(item['error'])['message']),
       );
     case 'dynamic_tool_call':
-      return toolOf(string(item['tool']), item, item['arguments'] ?? null, textOf(item['content_items']));
+      return toolOf(nameOf(item['tool']), item, item['arguments'] ?? null, textOf(item['content_items']));
     case 'collab_tool_call':
     case 'collab_agent_tool_call':
-      return toolOf(string(item['tool']) || kind, item, null, '');
+      return toolOf(nameOf(item['tool']) || kind, item, null, '');
     default:
       return { type: 'other' };
   }
@@ -63,7 +63,7 @@ function toolOf(name: string, item: Fields, input: unknown, output: string): Ite
   const exitCode = number(item['exit_code']);
   return {
     type: 'tool',
-    id: string(item['id']),
+    id: nameOf(item['id']),
     name,
     input,
     ok: status !== 'failed' && status !== 'declined' && (exitCode ?? 0) === 0,

@@ -1,4 +1,4 @@
-import { type Fields, fields, isFields, string } from '../json.ts';
+import { type Fields, fields, isFields, name as nameOf, string } from '../json.ts';
 import { type Item, readItem } from './items.ts';
 import { type Tokens, readServerTokens } from './tokens.ts';
 import { type TurnError, readTurnError } from './verdict.ts';
@@ -40,10 +40,10 @@ const QUIET: ServerRecord = { type: 'passing', progress: false };
 const WORK: ServerRecord = { type: 'passing', progress: true };
 
 function readNotification(method: string, params: Fields): ServerRecord {
-  const thread = string(params['threadId']);
+  const thread = nameOf(params['threadId']);
   switch (method) {
     case 'turn/started':
-      return { type: 'turn-started', thread, turn: string(fields(params['turn'])['id']) };
+      return { type: 'turn-started', thread, turn: nameOf(fields(params['turn'])['id']) };
     case 'turn/completed': {
       const turn = fields(params['turn']);
       return { type: 'turn-ended', thread, status: string(turn['status']), error: readTurnError(turn['error']) };

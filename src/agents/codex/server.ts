@@ -2,7 +2,7 @@ import type { AgentSession, LaunchRequest, Reply, SteerMessage } from '../adapte
 import { Deliveries } from '../deliveries.ts';
 import { type ChildExit, exitName } from '../exit.ts';
 import type { Fields } from '../json.ts';
-import { fields, string } from '../json.ts';
+import { fields, name as nameOf, string } from '../json.ts';
 import { readModelName } from '../model.ts';
 import { Outbox, readRecords } from '../outbox.ts';
 import { foreignMessage } from '../text.ts';
@@ -242,7 +242,7 @@ export class ServerSession implements AgentSession {
       const { id: thread, model: ofThread } = fields(result['thread']);
       const model = string(result['model']) || string(ofThread);
       const provider = string(result['modelProvider']);
-      this.#thread = string(thread);
+      this.#thread = nameOf(thread);
       if (model !== '') this.#out.put({ t: 'model', model: provider === '' ? model : `${provider}/${model}` });
       const { resume, task } = this.#request;
       if (resume !== null) this.#name();
@@ -471,7 +471,7 @@ export class ServerSession implements AgentSession {
       case 'opening':
       case 'asked':
       case 'turn': {
-        const child = { openTool: this.#tools.open(), strayError: this.#error?.message ?? null, silent: this.#silent };
+        const child = { openTool: this.#tools.last, strayError: this.#error?.message ?? null, silent: this.#silent };
         const verdict = verdictOfExit(exit, child, this.#told);
         this.#out.put(verdict);
         return verdict;

@@ -1,3 +1,4 @@
+import { OpenTools } from '../open-tools.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Tool } from './items.ts';
 import type { Tally } from './tokens.ts';
@@ -6,7 +7,7 @@ import type { Tally } from './tokens.ts';
 export class Tools {
   readonly #out: Outbox;
   readonly #tally: Tally;
-  readonly #open = new Map<string, string>();
+  readonly #open = new OpenTools();
 
   constructor(out: Outbox, tally: Tally) {
     this.#out = out;
@@ -17,20 +18,20 @@ export class Tools {
   item({ id, name, input, ok, output, truncated }: Tool, ended: boolean): boolean {
     const isNew = !this.#open.has(id);
     if (isNew) {
-      this.#open.set(id, name);
+      this.#open.begin(id, name);
       this.#tally.tool();
       this.#out.put({ t: 'toolStart', id, name, input });
     }
     if (ended) {
-      this.#open.delete(id);
+      this.#open.end(id);
       this.#out.put({ t: 'toolEnd', id, name, ok, output, truncated });
     }
     return isNew;
   }
 
   /** The name of the last that runs. */
-  open(): string | null {
-    return [...this.#open.values()].at(-1) ?? null;
+  get last(): string | null {
+    return this.#open.last;
   }
 
   /** The turn is over, and so are they. */
