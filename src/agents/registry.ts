@@ -1,5 +1,7 @@
 import type { AgentAdapter, AgentSettings, AgentUse, Capabilities } from './adapter.ts';
 import { acpAdapter } from './acp/index.ts';
+import { claudeAdapter } from './claude/index.ts';
+import { codexAdapter } from './codex/index.ts';
 import { commandAdapter } from './command.ts';
 import { type Environment, type Located, locate } from './executable.ts';
 import { geminiAdapter } from './gemini/index.ts';
@@ -59,11 +61,15 @@ export interface RegistryOptions {
 }
 
 const ADAPTERS: ReadonlyMap<string, AgentAdapter> = new Map(
-  [acpAdapter, commandAdapter, geminiAdapter, opencodeAdapter, piAdapter].map((adapter) => [adapter.id, adapter]),
+  [acpAdapter, claudeAdapter, codexAdapter, commandAdapter, geminiAdapter, opencodeAdapter, piAdapter].map(
+    (adapter) => [adapter.id, adapter],
+  ),
 );
 
 /** What the program of an adapter is called; an adapter without one needs a `command`. */
 const USUAL_NAMES: ReadonlyMap<string, string> = new Map([
+  [claudeAdapter.id, 'claude'],
+  [codexAdapter.id, 'codex'],
   [geminiAdapter.id, 'gemini'],
   [opencodeAdapter.id, 'opencode'],
   [piAdapter.id, 'pi'],

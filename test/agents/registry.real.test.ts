@@ -82,14 +82,37 @@ describe('the program of an agent', () => {
 
 test('an agent that is not there is answered with those that are', async () => {
   const registry = createRegistry({ mine: { name: 'mine', adapter: 'nobody' } }, { env: {} });
-  expect(registry.names()).toEqual(['acp', 'command', 'gemini', 'mine', 'opencode', 'pi']);
+  expect(registry.names()).toEqual(['acp', 'claude', 'codex', 'command', 'gemini', 'mine', 'opencode', 'pi']);
   expect(await registry.resolve('py', 'task')).toEqual({
     type: 'unknown',
-    message: 'there is no agent "py"; there are: acp, command, gemini, mine, opencode, pi',
-    known: ['acp', 'command', 'gemini', 'mine', 'opencode', 'pi'],
+    message: 'there is no agent "py"; there are: acp, claude, codex, command, gemini, mine, opencode, pi',
+    known: ['acp', 'claude', 'codex', 'command', 'gemini', 'mine', 'opencode', 'pi'],
   });
   expect(messageOf(await registry.resolve('mine', 'task'))).toBe(
-    'agent "mine": there is no adapter "nobody"; there are: acp, command, gemini, opencode, pi',
+    'agent "mine": there is no adapter "nobody"; there are: acp, claude, codex, command, gemini, opencode, pi',
+  );
+});
+
+test('S103: a broken definition is shown with its fault beside the good ones, and is not a missing one', async () => {
+  const definitions = {
+    good: { name: 'good', adapter: 'codex', mode: 'exec', command: [pi] },
+    better: { name: 'better', adapter: 'claude', command: [pi] },
+    broken: { name: 'broken', adapter: 'claude', mode: 'rpc', command: [pi] },
+  };
+  const registry = createRegistry(definitions, { env: {} });
+  for (const name of ['good', 'better']) {
+    expect(await registry.resolve(name, 'task')).toMatchObject({ type: 'agent', agent: { name } });
+  }
+  const fault = 'agent "broken": the claude adapter has no modes';
+  expect(await registry.resolve('broken', 'task')).toEqual({ type: 'refused', message: fault });
+  expect(await registry.resolve('brokn', 'task')).toMatchObject({ type: 'unknown' });
+  const problems = (await registry.list()).map(({ name, problem }) => [name, problem]);
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      ['good', null],
+      ['better', null],
+      ['broken', fault],
+    ]),
   );
 });
 
@@ -127,7 +150,9 @@ test('the list: built-in or not, found or not, and the version when asked', asyn
   const registry = createRegistry(definitions, { env });
   const list = await registry.list({ versions: true });
   const found = (name: string) => list.find((agent) => agent.name === name);
-  expect(list.map((agent) => agent.name)).toEqual('acp broken command gemini opencode pi script tool'.split(' '));
+  expect(list.map((agent) => agent.name)).toEqual(
+    'acp broken claude codex command gemini opencode pi script tool'.split(' '),
+  );
   expect(found('pi')).toMatchObject({ adapter: 'pi', builtIn: true, command: [pi], problem: null, version: '9.8.7' });
   expect(found('script')).toMatchObject({ builtIn: false, version: 'script --version' });
   expect(found('command')).toMatchObject({ builtIn: true, command: null, problem: null, version: null });

@@ -21,7 +21,7 @@ const words = <T extends string>(record: Record<T, true>): string[] => Object.ke
 test('agents: the capabilities are those of the adapters', async () => {
   const rows = rowsIn(section(page('docs/agents.md'), 'What they can do'), 'capability');
   const reports = await createRegistry({}, { env: {} }).list();
-  expect(reports.map(({ name }) => name)).toEqual(['acp', 'command', 'gemini', 'opencode', 'pi']);
+  expect(reports.map(({ name }) => name)).toEqual('acp claude codex command gemini opencode pi'.split(' '));
   for (const [index, { name, capabilities }] of reports.entries()) {
     const shown = rows.map((cells) => [spansIn(cells[0] ?? '')[0], spansIn(cells[index + 1] ?? '')[0]]);
     const real = Object.entries(capabilities ?? {}).map(([key, value]) => [key, String(value)]);
@@ -32,7 +32,7 @@ test('agents: the capabilities are those of the adapters', async () => {
 test('ended means gone: the ladders are those of the adapters', () => {
   const rows = rowsIn(section(page('docs/ended-means-gone.md'), 'How it is ended'), 'agent');
   const registry = createRegistry({ acp: { name: 'acp', adapter: 'acp', command: ['agent'] } }, { env: {} });
-  for (const [index, name] of (['command', 'pi', null, 'opencode', 'gemini', 'acp'] as const).entries()) {
+  for (const [index, name] of ['command', 'pi', null, 'claude', 'codex', null, 'opencode', 'gemini', 'acp'].entries()) {
     if (name === null) continue;
     const found = registry.get(name, name === 'command' ? 'run' : 'task');
     if (found.type !== 'agent') throw new Error(found.message);

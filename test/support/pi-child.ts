@@ -65,7 +65,7 @@ export async function startPiChild(options: PiChildOptions): Promise<PiChild> {
   return drive(child, adapter.open(request), launch.stdin);
 }
 
-function drive(
+export function drive(
   child: ChildProcess & { stdin: NonNullable<ChildProcess['stdin']> },
   session: AgentSession,
   input: { type: string; text?: string },

@@ -56,7 +56,7 @@ const RULES: readonly [RegExp, FailureCode][] = [
     'tool-unavailable',
   ],
 
-  [/\boverloaded\b|\bat capacity\b|\bcold start\b/i, 'model-unavailable'],
+  [/\boverloaded\b|\bat capacity\b|\bcold start\b|\bexperiencing high demand\b/i, 'model-unavailable'],
   [
     /\bmodels?\b.{0,80}\b(?:not found|not available|not supported|not enabled|not loaded|unavailable|disabled|does not exist|currently loading)\b/i,
     'model-unavailable',
@@ -64,7 +64,10 @@ const RULES: readonly [RegExp, FailureCode][] = [
   [/\b(?:unknown|unsupported|no such|invalid) (?:model|provider)\b|\bno models? available\b/i, 'model-unavailable'],
   [/\b(?:service|server|provider|backend|temporarily|currently) (?:is )?(?:\w+ )?unavailable\b/i, 'model-unavailable'],
   [/\binternal server error\b|\bbad gateway\b|\bgateway time-?out\b|\bupstream connect error\b/i, 'model-unavailable'],
-  [/\bstream (?:ended|closed) (?:without|before)\b|\bended without (?:sending|finish)/i, 'model-unavailable'],
+  [
+    /\bstream (?:ended|closed|disconnected) (?:without|before)\b|\bended without (?:sending|finish)/i,
+    'model-unavailable',
+  ],
 
   [
     /\b(?:request|response|connection|connect|read|socket|headers|body|stream|model|api|fetch|upstream|inference|operation)\b.{0,30}\b(?:timed out|time-?out)\b|\bdeadline exceeded\b|^\W*(?:error: )?timed out\W*$/i,

@@ -4,13 +4,14 @@ import { type ChildExit, exitName } from '../exit.ts';
 import { type Told, foreignMessage } from '../text.ts';
 import { type Verdict, modelFailure, verdictOfExit } from '../verdict.ts';
 import { GO_ON } from '../words.ts';
+import { wrapUpMessage } from '../wrap-up.ts';
 import { type Course, type CourseEvent, START, type Turn, follow, isAtEnd } from './course.ts';
 import { Messages, type Queue } from './messages.ts';
 import { type AssistantMessage, type PiRecord, type PiState, readRecord } from './records.ts';
 import { sessionName } from './session-file.ts';
 import { createTally } from './tally.ts';
 import { endsRun, verdictOf } from './verdict.ts';
-import { ONE_MORE, wrapUpMessage } from './words.ts';
+import { ONE_MORE } from './words.ts';
 
 /** A longer line is dropped and leaves a note. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;

@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The codex that `test/real-codex` installs. */
+export const CODEX_CLI = fileURLToPath(
+  new URL('../real-codex/node_modules/@openai/codex/bin/codex.js', import.meta.url),
+);
+
+/** Why the tests of the real codex are left out; null when it is there. Said once a file, so that nobody takes it for green. */
+export function codexMissing(): string | null {
+  if (existsSync(CODEX_CLI)) return null;
+  const reason = 'the real codex is not installed (npm run install:real-codex): its tests are skipped';
+  console.warn(reason);
+  return reason;
+}
+
+/** A home for codex that knows one provider, `fake`, at the scripted model server. */
+export interface CodexHome {
+  dir: string;
+  /** An empty working directory. */
+  work: string;
+  env: Record<string, string>;
+  remove(): Promise<void>;
+}
+
+export async function makeCodexHome(url: string): Promise<CodexHome> {
+  const dir = await mkdtemp(join(tmpdir(), 'coxswain-codex-'));
+  const work = join(dir, 'work');
+  const config = join(dir, 'codex');
+  await mkdir(work);
+  await mkdir(config);
+  const provider = { name: 'fake', base_url: url, env_key: 'FAKE_KEY', wire_api: 'responses' };
+  const lines = Object.entries(provider).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+  const retries = ['request_max_retries = 0', 'stream_max_retries = 0'];
+  await writeFile(join(config, 'config.toml'), ['[model_providers.fake]', ...lines, ...retries, ''].join('\n'));
+  // The mark by which the end of a test run finds what was left.
+  const marks = Object.entries(process.env).filter(([name]) => name.startsWith('COXSWAIN_T')) as [string, string][];
+  return {
+    dir,
+    work,
+    env: {
+      ...Object.fromEntries(marks),
+      PATH: process.env['PATH'] ?? '',
+      HOME: dir,
+      CODEX_HOME: config,
+      FAKE_KEY: 'test',
+    },
+    remove: () => rm(dir, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}
