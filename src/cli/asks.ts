@@ -36,7 +36,14 @@ async function print(wanted: readonly Ask[], { json }: AsksOptions, io: Io): Pro
   else for (const line of table(wanted.map(rowOf))) io.out.line(line);
 }
 
-function rowOf({ id, step, state, at, endedAt, question, text }: Ask): string[] {
+function rowOf({ id, step, state, at, endedAt, question, text, path }: Ask): string[] {
   const words = question === null ? `(${text.chars} characters)` : cut(oneLine(question), QUESTION_CHARS);
-  return [oneLine(id), oneLine(step), state, span(at, endedAt), words];
+  return [
+    oneLine(id),
+    oneLine(step),
+    state,
+    span(at, endedAt),
+    words,
+    ...(path.length > 1 ? [oneLine(path.join(' > '))] : []),
+  ];
 }

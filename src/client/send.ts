@@ -1,6 +1,7 @@
 import type { SteerMode } from '../../machines/protocol.ts';
 import type { Outgoing, Sent } from '../inbox/light.ts';
 import type { Receipt, RunDir } from '../record/light.ts';
+import { holdersOf } from './asks.ts';
 import { type NotFound, type Place, find } from './place.ts';
 import { lookAt } from './wait.ts';
 
@@ -18,8 +19,8 @@ export type Answer =
   | { type: 'receipt'; id: string; receipt: Receipt }
   /** It was sent and there is no such verdict yet. `last` is what there is so far. */
   | { type: 'no-verdict'; id: string; last: Receipt | null; why: 'time' | 'aborted' | 'owner-lost' }
-  /** It was not sent. `ended`: the run has ended. */
-  | { type: 'refused'; reason: 'ended' | 'owner-lost' | Refusal; message: string }
+  /** It was not sent. `ended`: the run has ended. `ambiguous-ask`: more than one run below has an ask of this name. */
+  | { type: 'refused'; reason: 'ended' | 'owner-lost' | 'ambiguous-ask' | Refusal; message: string }
   | NotFound;
 type Refusal = Extract<Sent, { type: 'refused' }>['reason'];
 
@@ -137,9 +138,19 @@ export function extend(idOrPrefix: string, deadline: string, options: StepOption
   return send(idOrPrefix, { type: 'extend', deadline, ...from(options), ...given({ step: options.step }) }, options);
 }
 
-/** Answers what a child has asked. */
-export function answer(idOrPrefix: string, ask: string, text: string, options: CommandOptions = {}): Promise<Answer> {
-  return send(idOrPrefix, { type: 'answer', ask, text, ...from(options) }, options);
+/** Answers what a child has asked, also a child of a run below: the command goes to the run that holds the ask. */
+export async function answer(
+  idOrPrefix: string,
+  ask: string,
+  text: string,
+  options: CommandOptions = {},
+): Promise<Answer> {
+  const [holder = idOrPrefix, ...others] = holdersOf(idOrPrefix, ask, options);
+  if (others.length > 0) {
+    const message = `more than one run below has an ask ${ask}: name one of ${[holder, ...others].join(', ')}`;
+    return { type: 'refused', reason: 'ambiguous-ask', message };
+  }
+  return send(holder, { type: 'answer', ask, text, ...from(options) }, options);
 }
 
 function from({ source = 'client', id }: CommandOptions): { source: string; id?: string } {
