@@ -162,7 +162,8 @@ test.concurrent('the verbs that tell about this installation', async () => {
     cli.run(['help', 'run']),
   ]);
   expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
-  expect(JSON.parse(agents.stdout)).toMatchObject({ v: 1, agents: [{ name: 'command' }, { name: 'pi' }] });
+  const builtIn = ['acp', 'claude', 'codex', 'command', 'gemini', 'opencode', 'pi'].map((name) => ({ name }));
+  expect(JSON.parse(agents.stdout)).toMatchObject({ v: 1, agents: builtIn });
   expect(JSON.parse(doctor.stdout)).toMatchObject({ v: 1, ok: true });
   expect(JSON.parse(doctor.stdout)).toHaveProperty('checks.length');
   const paths = listed.stdout.trim().split('\n');
