@@ -65,23 +65,22 @@ function unproven(attempt: AttemptOutput, { verdict, level, members, reason }: P
 
 /**
  * The outcome of a run: stopped if it was stopped; else failed if any step failed; else paused if something is
- * paused; else completed. `settled` is in the order of settling, so the first failure names the cause.
+ * paused; else stopped if a step was stopped; else completed. Who was skipped says nothing of its own: there is another for
+ * whose sake it was. `settled` is in the order of settling, so the first of its kind names the cause.
  */
 export function outcomeOfRun(latched: Cause | null, settled: readonly StepOutput[], at: string): RunOutcome {
-  const some = (outcome: StepOutput['outcome']): boolean => settled.some((step) => step.outcome === outcome);
-  const first = settled.find((step) => step.outcome !== 'completed');
+  const first = (outcome: StepOutput['outcome']): StepOutput | undefined =>
+    settled.find((step) => step.outcome === outcome);
+  const some = (outcome: StepOutput['outcome']): boolean => first(outcome) !== undefined;
   if (latched !== null) {
     const state = outcomeOf(latched);
     return { state, cause: latched, partial: state === 'failed' && some('completed') };
   }
-  if (some('failed') || some('skipped')) {
-    const failed = settled.find((step) => step.outcome === 'failed') ?? first;
-    return {
-      state: 'failed',
-      cause: failed?.cause ?? { type: 'completed', at },
-      partial: some('completed'),
-    };
-  }
-  if (first === undefined) return { state: 'completed', cause: { type: 'completed', at }, partial: false };
-  return { state: some('stopped') ? 'stopped' : 'paused', cause: first.cause, partial: false };
+  const failed = first('failed');
+  if (failed !== undefined) return { state: 'failed', cause: failed.cause, partial: some('completed') };
+  const paused = first('paused');
+  if (paused !== undefined) return { state: 'paused', cause: paused.cause, partial: false };
+  const stopped = first('stopped');
+  if (stopped !== undefined) return { state: 'stopped', cause: stopped.cause, partial: false };
+  return { state: 'completed', cause: { type: 'completed', at }, partial: false };
 }
