@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { endOf, open, play } from './drive.ts';
 
 /** Bounded in the suite; COXSWAIN_ROUNDS=100000 for a night. */
-const INPUTS = Number(process.env['COXSWAIN_ROUNDS'] ?? 1000);
+const INPUTS = Number(process.env['COXSWAIN_ROUNDS'] ?? 600);
 
 /** A small generator with a seed (mulberry32), so that a failure can be played again. */
 function random(seed: number): (below: number) => number {

@@ -5,7 +5,7 @@ import { endOf, notes, play } from './drive.ts';
 import { type Change, type Name, fixture, openAgent, streamsOf } from './rig.ts';
 
 /** `COXSWAIN_ROUNDS=100000` before a release. */
-const ROUNDS = Number(process.env['COXSWAIN_ROUNDS'] ?? 600);
+const ROUNDS = Number(process.env['COXSWAIN_ROUNDS'] ?? 400);
 
 const KINDS: readonly { name: Name; given: NonNullable<Change['given']>; folder: string }[] = [
   { name: 'claude', given: {}, folder: 'claude-2.1.197' },

@@ -26,7 +26,7 @@ describe('plans', () => {
     writeFileSync(join(folder, 'plan.yaml'), text);
     const options = {
       cwd: folder,
-      agents: ['acp', 'command', 'gemini', 'opencode', 'pi'],
+      agents: ['acp', 'claude', 'codex', 'command', 'gemini', 'opencode', 'pi'],
       look: () => 'directory' as const,
     };
     const loaded = await loadPlan('plan.yaml', options);

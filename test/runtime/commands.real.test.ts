@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { can } from '../../machines/index.ts';
 import type { JournalRecord, JournalType } from '../../machines/protocol.ts';
@@ -123,6 +124,20 @@ describe('stop, interrupt, resume', () => {
     expect(records.filter((one) => one.type === 'step.resumed')).toHaveLength(1);
     expect(result.steps[0]?.output?.text).toBe('done at last');
     await a.gone();
+  });
+
+  test('of the names that an agent gives its session the last one is kept, as it is', async () => {
+    const stream = fileURLToPath(new URL('../fixtures/codex-0.171.0/simple-reply.jsonl', import.meta.url));
+    const command = ['sh', '-c', 'cat >/dev/null; cat "$0"', stream];
+    const run = await begin({
+      version: 1,
+      agents: { printed: { adapter: 'codex', mode: 'exec', command } },
+      steps: [{ id: 'a', agent: 'printed', task: 'do a' }],
+    });
+    const { status } = await conclude(run);
+    expect(status.state).toBe('completed');
+    // First the thread alone, at its end with what was counted in it: one name that only the adapter reads.
+    expect(sessionsIn(run)).toEqual([null, expect.stringMatching(/^[0-9a-f-]{36}#\d+\.\d+\.\d+\.\d+$/)]);
   });
 
   test('when nothing can go on and something is paused, the run is paused; what waits for it is left waiting', async () => {
