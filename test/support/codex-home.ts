@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The codex that `test/real-codex` installs. */
-export const CODEX_CLI = fileURLToPath(
-  new URL('../real-codex/node_modules/@openai/codex/bin/codex.js', import.meta.url),
+export const CODEX_CLI = join(
+  fileURLToPath(new URL('../real-codex/', import.meta.url)),
+  'node_modules/@openai/codex/bin/codex.js',
 );
 
 /** Why the tests of the real codex are left out; null when it is there. Said once a file, so that nobody takes it for green. */
