@@ -19,7 +19,10 @@ const NOTHING: Parts = {
 
 /** Where a function lives tells whose time it is. The first that matches counts. */
 const OWNERS: readonly (readonly [Part, RegExp])[] = [
-  ['spawn', /^spawn node:(internal\/)?child_process|\/execa\/|\/src\/process\/(launch|spawn|failure|drain)\.js$/],
+  [
+    'spawn',
+    /^spawn node:(internal\/)?child_process|\/execa\/|\/src\/process\/((launch|launcher|spawn|spawned|failure|drain)\.js$|nursery\/)/,
+  ],
   ['sweep', /\/src\/process\//],
   ['journal', /\/src\/record\/(journal|line-queue)\.js$/],
   [
