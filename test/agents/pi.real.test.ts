@@ -18,7 +18,7 @@ const bash = (command: string): { name: string; arguments: { command: string } }
 const waiting = { text: 'Working.', tools: [bash('cat tool-gate; echo from-the-tool')] };
 const SCENARIOS = {
   flaky: [
-    { error: { status: 503, message: 'Later (scripted)' } },
+    { error: { status: 429, message: 'Later (scripted)', type: 'rate_limit_error' } },
     { text: 'Running.', tools: [bash('echo from-the-tool')] },
     { text: '{{lastUser}} {{lastToolResult}}' },
   ],
@@ -30,6 +30,7 @@ const SCENARIOS = {
     { text: 'Followed.' },
     { text: 'Last: {{lastUser}}' },
   ],
+  bad: [{ error: { status: 400, message: 'Bad request (scripted)', type: 'invalid_request_error' } }],
   oneway: [waiting, { text: 'Seen.', gate: 'asked one-way' }, { text: 'Last: {{lastUser}}' }],
 };
 
@@ -211,6 +212,12 @@ test('json: the task comes on stdin, and messages through the extension, which t
   // No text is left.
   const left = readdirSync(join(home.dir, 'oneway'), { recursive: true, withFileTypes: true });
   expect(left.filter((entry) => entry.isFile())).toEqual([]);
+});
+
+test.each(['rpc', 'json'] as const)('%s: a model error is a failure, though pi exits 0', async (mode) => {
+  const child = await pi('bad', mode, 'Try this.');
+  expect(await child.ended).toEqual({ code: 0, signal: null });
+  expect(endOf(child.events)).toMatchObject({ t: 'error', failure: { code: 'model-error', detail: { status: 400 } } });
 });
 
 test('a model that pi does not know is a failure to go on from, not a crash', async () => {

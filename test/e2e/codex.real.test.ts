@@ -16,6 +16,7 @@ const SCRIPTS = {
   bad: [{ error: { status: 401, message: 'Bad key (scripted)', type: 'authentication_error' } }],
   'long-two': sleeping,
   'long-one': sleeping,
+  paused: sleeping,
 };
 
 describe.skipIf(codexMissing() !== null)('the real codex in a run', () => {
@@ -60,7 +61,7 @@ describe.skipIf(codexMissing() !== null)('the real codex in a run', () => {
     const [reply, two, one, bad] = steps;
     expect(reply).toMatchObject({ state: 'completed', output: { text: 'Hello.' } });
     for (const step of [two, one]) {
-      expect(step).toMatchObject({ state: 'completed', attempts: [{ exit: 0, proof: gone }] });
+      expect(step).toMatchObject({ state: 'completed', attempts: [{ outcome: 'completed', proof: gone }] });
       expect(JSON.stringify(step?.output)).toContain('from-the-tool');
     }
     expect(bad).toMatchObject({ state: 'failed', error: { code: 'auth', detail: { status: 401 } } });
@@ -80,5 +81,14 @@ describe.skipIf(codexMissing() !== null)('the real codex in a run', () => {
     for (const step of (await run.result()).steps) {
       expect(step).toMatchObject({ state: 'stopped', attempts: [{ proof: gone }] });
     }
+  });
+
+  test('an interrupt while a tool sleeps pauses it by its protocol, and it is gone with its tool', async () => {
+    const run = await startCodex([{ id: 'two', agent: 'two', task: 'Sleep.', model: 'fake/paused' }]);
+    for await (const { steps } of run.watch()) if (steps[0]?.tool?.name === 'command_execution') break;
+    expect(await run.interrupt({ step: 'two' })).toMatchObject({ verdict: 'applied' });
+    expect((await run.ended()).outcome).toMatchObject({ state: 'paused' });
+    const [two] = (await run.result()).steps;
+    expect(two).toMatchObject({ state: 'paused', attempts: [{ outcome: 'paused', proof: gone }] });
   });
 });

@@ -16,6 +16,12 @@ const SCENARIOS = {
   scout: [{ text: 'billing.ts and invoice.ts' }],
   echo: [{ text: 'I was asked: {{lastUser}}' }],
   bad: [{ error: { status: 400, message: 'Bad request (scripted)', type: 'invalid_request_error' } }],
+  busy: [{ error: { status: 429, message: 'Too many (scripted)', type: 'rate_limit_error' } }, { text: 'Now.' }],
+  tool: [
+    { text: 'Running.', tools: [{ name: 'bash', arguments: { command: 'echo from-the-tool' } }] },
+    { text: 'It said {{lastToolResult}}' },
+  ],
+  huge: [{ text: 'Read.' }],
   long: [sleeping],
   long2: [sleeping],
 };
@@ -68,7 +74,7 @@ test('a chain of two steps: the second task contains the answer of the first, th
     state: 'completed',
     output: { text: 'billing.ts and invoice.ts' },
     outputState: 'present',
-    attempts: [{ n: 1, outcome: 'completed', exit: 0, proof: { verdict: 'gone', level: 'searched', leftovers: 0 } }],
+    attempts: [{ n: 1, outcome: 'completed', proof: { verdict: 'gone', level: 'searched', leftovers: 0 } }],
   });
   expect(steps[1]?.output).toEqual({ text: 'I was asked: Review these: billing.ts and invoice.ts' });
   expect(usage).toMatchObject({ input: 200, output: 20, turns: 2 });
@@ -76,7 +82,7 @@ test('a chain of two steps: the second task contains the answer of the first, th
   expectTruth(run);
 });
 
-test('a model error, at which pi exits 0 in both of its modes, fails the step with a typed reason', async () => {
+test('a model error fails the step with a typed reason, in both modes of pi', async () => {
   const run = await startPi(
     [
       { id: 'ask', task: 'Try this.', model: 'fake/bad', needs: [] },
@@ -93,10 +99,39 @@ test('a model error, at which pi exits 0 in both of its modes, fails the step wi
       state: 'failed',
       error: { code: 'model-error', message: '400 Bad request (scripted)', detail: { status: 400 } },
       output: null,
-      attempts: [{ exit: 0, class: 'model-error' }],
+      attempts: [{ class: 'model-error', proof: { verdict: 'gone', survivors: 0 } }],
     });
   }
   expect(after).toMatchObject({ state: 'skipped', cause: { type: 'dependency', step: 'ask' }, attempts: [] });
+  expectTruth(run);
+});
+
+test('a tool, a model that has too much to do for a moment, and a task of 3 MB: each is done, and nothing is left of its processes', async () => {
+  const task = 'long '.repeat(600_000);
+  const run = await startPi([
+    { id: 'tool', task: 'Use it.', model: 'fake/tool', needs: [] },
+    { id: 'busy', task: 'Ask.', model: 'fake/busy', retry: { model: ['10ms'] }, needs: [] },
+    { id: 'huge', task, model: 'fake/huge', needs: [] },
+  ]);
+  expect((await run.ended()).outcome.state).toBe('completed');
+  const { steps } = await run.result();
+  const [tool, busy, huge] = steps;
+  expect(tool).toMatchObject({
+    output: { text: 'It said from-the-tool' },
+    attempts: [{ outcome: 'completed', usage: { turns: 2, tools: 1 } }],
+  });
+  expect(busy).toMatchObject({
+    output: { text: 'Now.' },
+    attempts: [
+      { outcome: 'failed', class: 'rate-limited' },
+      { outcome: 'completed', usage: { turns: 1 } },
+    ],
+  });
+  expect(huge?.output).toEqual({ text: 'Read.' });
+  expect(server.requests.find(({ scenario }) => scenario === 'huge')?.lastUser === task).toBe(true);
+  for (const { proof } of steps.flatMap(({ attempts }) => attempts)) {
+    expect(proof).toMatchObject({ verdict: 'gone', level: 'searched', survivors: 0, leftovers: 0 });
+  }
   expectTruth(run);
 });
 

@@ -1,21 +1,32 @@
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const FOLDER = fileURLToPath(new URL('../real-codex/', import.meta.url));
 /** The codex that `test/real-codex` installs. */
-export const CODEX_CLI = join(
-  fileURLToPath(new URL('../real-codex/', import.meta.url)),
-  'node_modules/@openai/codex/bin/codex.js',
-);
+export const CODEX_CLI = join(FOLDER, 'node_modules/@openai/codex/bin/codex.js');
 
 /** Why the tests of the real codex are left out; null when it is there. Said once a file, so that nobody takes it for green. */
 export function codexMissing(): string | null {
-  if (existsSync(CODEX_CLI)) return null;
-  const reason = 'the real codex is not installed (npm run install:real-codex): its tests are skipped';
-  console.warn(reason);
+  const reason = whyMissing();
+  if (reason !== null) console.warn(`the tests of the real codex are skipped: ${reason}`);
   return reason;
+}
+
+function whyMissing(): string | null {
+  if (process.env['COXSWAIN_REAL_CODEX'] === 'no') return 'COXSWAIN_REAL_CODEX=no';
+  const [lock, installed] = [join(FOLDER, 'package-lock.json'), join(FOLDER, 'node_modules/.installed-lock')].map(read);
+  return lock === installed ? null : 'it is not installed (npm run install:real-codex)';
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
 }
 
 /** A home for codex that knows one provider, `fake`, at the scripted model server. */
