@@ -11,7 +11,7 @@ export const acpAdapter: AgentAdapter = {
   capabilities: {
     // A second prompt means something else to each agent: one drops the first for it, another joins the two.
     steerLive: false,
-    followUp: 'runner',
+    followUp: 'none',
     abort: 'protocol',
     resume: true,
     mailbox: 'none',

@@ -20,7 +20,7 @@ export const codexAdapter: AgentAdapter = {
   capabilities: {
     steerLive: true,
     // Our session keeps them, and begins a turn with each.
-    followUp: 'native',
+    followUp: 'runner',
     abort: 'protocol',
     resume: true,
     mailbox: 'none',

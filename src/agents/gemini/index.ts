@@ -11,7 +11,7 @@ export const geminiAdapter: AgentAdapter = {
   id: 'gemini',
   capabilities: {
     steerLive: false,
-    followUp: 'runner',
+    followUp: 'none',
     abort: 'signal',
     resume: true,
     mailbox: 'none',

@@ -11,7 +11,7 @@ export const opencodeAdapter: AgentAdapter = {
   id: 'opencode',
   capabilities: {
     steerLive: false,
-    followUp: 'runner',
+    followUp: 'none',
     abort: 'signal',
     resume: true,
     mailbox: 'none',
