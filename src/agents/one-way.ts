@@ -1,7 +1,8 @@
-import type { AgentSession, LaunchRequest, Reply } from './adapter.ts';
-import { type ChildExit, exitName } from './exit.ts';
+import type { AgentSession, LaunchRequest } from './adapter.ts';
+import type { ChildExit } from './exit.ts';
 import type { Fields } from './json.ts';
-import { type Outbox, readRecords } from './outbox.ts';
+import type { Outbox } from './outbox.ts';
+import { stdoutOfRecords } from './stdout.ts';
 import { type UnendedChild, type Verdict, verdictOfExit } from './verdict.ts';
 import { goOnWith } from './words.ts';
 
@@ -16,21 +17,18 @@ export interface Reader {
 
 /**
  * A client that gets its task on stdin, prints records, and exits by itself. While it works nothing can be said to it:
- * a message waits for the end, and then goes on in its session.
+ * a message is refused at once.
  */
 export function createOneWaySession(request: LaunchRequest, out: Outbox, reader: Reader): AgentSession {
-  const records = readRecords(out, (record) => reader.record(record));
-  let silent = true;
-  let over = false;
+  const stdout = stdoutOfRecords(out, (record) => reader.record(record));
 
-  function end(exit: ChildExit): Verdict | null {
-    records.end();
-    if (!reader.told) {
-      const ended = reader.ended(exit);
-      return 't' in ended ? ended : verdictOfExit(exit, { ...ended, silent }, request.task);
+  function judge(exit: ChildExit): void {
+    if (reader.told) {
+      out.noteExitAfterEnd(exit);
+      return;
     }
-    if (exit.signal !== null || exit.code !== 0) out.note('text', `${exitName(exit)} after the end of the work`);
-    return null;
+    const ended = reader.ended(exit);
+    out.put('t' in ended ? ended : verdictOfExit(exit, { ...ended, silent: stdout.silent }, request.task));
   }
 
   return {
@@ -38,23 +36,12 @@ export function createOneWaySession(request: LaunchRequest, out: Outbox, reader:
       if (request.resume !== null) out.put({ t: 'session', session: request.resume.session });
       return out.take();
     },
-    push(chunk) {
-      if (over || chunk.length === 0) return out.take();
-      silent = false;
-      records.push(chunk);
-      return out.takeActive();
-    },
+    push: (chunk) => stdout.push(chunk),
     finish: () => out.take(),
     abort: () => ({ ...out.take(), supported: false }),
     wrapUp: () => ({ ...out.take(), supported: false }),
-    steer: () => ({ ...out.take(), verdict: over || reader.told ? 'too-late' : 'unsupported' }),
-    exited(exit): Reply {
-      if (over) return out.take();
-      const verdict = end(exit);
-      over = true;
-      if (verdict !== null) out.put(verdict);
-      return out.take();
-    },
+    steer: () => ({ ...out.take(), verdict: stdout.over || reader.told ? 'too-late' : 'unsupported' }),
+    exited: (exit) => stdout.exited(() => judge(exit)),
   };
 }
 

@@ -1,22 +1,32 @@
-import { createLineSplitter } from '../process/index.ts';
 import type { AgentEvent, Reply } from './adapter.ts';
-import { type Fields, readLine } from './json.ts';
+import { type ChildExit, exitName } from './exit.ts';
 import { type Told, foreignMessage } from './text.ts';
 
-/** A longer line is dropped and leaves a note. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** Messages that are kept out of what the agent says later; of more the oldest are not looked for. */
+const MAX_TOLD = 64;
 
 type NoteKind = Extract<AgentEvent, { t: 'note' }>['kind'];
 
 /** What a call of a session has gathered: events for the runtime, lines for the child. */
 export class Outbox {
-  readonly #told: Told;
+  readonly #told: [task: string, ...messages: string[]];
   #events: AgentEvent[] = [];
   #send: string[] = [];
   #progress = false;
 
-  constructor(told: Told) {
-    this.#told = told;
+  constructor(task: string | null) {
+    this.#told = [task ?? ''];
+  }
+
+  /** What the agent was told: the task, and the last messages to it. */
+  get told(): Told {
+    return this.#told;
+  }
+
+  /** The agent is told this as well, so it is kept out of every note and message for people. */
+  tells(message: string): void {
+    this.#told.push(message);
+    if (this.#told.length > MAX_TOLD) this.#told.splice(1, 1);
   }
 
   put(...events: AgentEvent[]): void {
@@ -31,6 +41,19 @@ export class Outbox {
     this.put({ t: 'note', kind, text: foreignMessage(text, this.#told) });
   }
 
+  noteUnknown(name: string, error: string | null = null): void {
+    this.note('unknown-record', `unknown record "${name}"${error === null ? '' : `: ${error}`}`);
+  }
+
+  noteSecondEnd(): void {
+    this.note('second-end', 'the work had ended already: the first end stands');
+  }
+
+  /** How the child went says nothing more about work that has ended; a bad exit is worth a note. */
+  noteExitAfterEnd(exit: ChildExit): void {
+    if (exit.signal !== null || exit.code !== 0) this.note('text', `${exitName(exit)} after the end of the work`);
+  }
+
   /** The bytes in hand show that work goes on. */
   progress(): void {
     this.#progress = true;
@@ -40,7 +63,8 @@ export class Outbox {
   takeActive(): Reply {
     const activity: AgentEvent = { t: 'activity', progress: this.#progress };
     const reply = this.take();
-    return { ...reply, events: [activity, ...reply.events] };
+    reply.events.unshift(activity);
+    return reply;
   }
 
   take(): Reply {
@@ -50,37 +74,4 @@ export class Outbox {
     this.#progress = false;
     return reply;
   }
-}
-
-export interface Records {
-  push(chunk: Uint8Array): void;
-  /** No more bytes: a last line without a newline counts. */
-  end(): void;
-}
-
-/** Cuts stdout into JSON records; everything else in it becomes a note. */
-export function readRecords(out: Outbox, take: (record: Fields) => void): Records {
-  const splitter = createLineSplitter({
-    maxLineBytes: MAX_LINE_BYTES,
-    line(bytes) {
-      const line = readLine(bytes);
-      switch (line.type) {
-        case 'record':
-          take(line.record);
-          return;
-        case 'blank':
-          return;
-        case 'text':
-          out.note('text', line.text);
-          return;
-        case 'bad':
-          out.note('bad-record', `${line.chars} characters that begin like a record and are none`);
-      }
-    },
-    tooLong: (bytes) => out.note('line-too-long', `a line of ${bytes} bytes was dropped`),
-  });
-  return {
-    push: (chunk) => splitter.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)),
-    end: () => splitter.end(),
-  };
 }

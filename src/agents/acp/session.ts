@@ -1,7 +1,8 @@
 import type { AgentSession, LaunchRequest, Reply } from '../adapter.ts';
-import { type ChildExit, exitName } from '../exit.ts';
+import type { ChildExit } from '../exit.ts';
 import { type Fields, fields, isFields, string } from '../json.ts';
-import { Outbox, readRecords } from '../outbox.ts';
+import { Outbox } from '../outbox.ts';
+import { type Stdout, stdoutOfRecords } from '../stdout.ts';
 import { type Verdict, failed, verdictOfExit } from '../verdict.ts';
 import { GO_ON, goOnWith } from '../words.ts';
 import { type Incoming, type RpcError, readIncoming } from './incoming.ts';
@@ -35,7 +36,7 @@ export class AcpSession implements AgentSession {
   readonly #request: LaunchRequest;
   readonly #task: string;
   readonly #out: Outbox;
-  readonly #records;
+  readonly #stdout: Stdout;
   readonly #work: Work;
   #phase: Phase = 'initializing';
   #lastId = 0;
@@ -49,14 +50,12 @@ export class AcpSession implements AgentSession {
   #costBefore: number | null;
   #cancelled = false;
   #strayError: string | null = null;
-  #silent = true;
-  #over = false;
 
   constructor(request: LaunchRequest) {
     this.#request = request;
     this.#task = request.task ?? '';
     this.#out = new Outbox(request.task);
-    this.#records = readRecords(this.#out, (record) => this.#take(readIncoming(record)));
+    this.#stdout = stdoutOfRecords(this.#out, (record) => this.#take(readIncoming(record)));
     this.#work = new Work(this.#out);
     this.#session = request.resume?.session ?? null;
     // A session that goes on may have cost something before.
@@ -70,10 +69,7 @@ export class AcpSession implements AgentSession {
   }
 
   push(chunk: Uint8Array): Reply {
-    if (this.#over || chunk.length === 0) return this.#out.take();
-    this.#silent = false;
-    this.#records.push(chunk);
-    return this.#out.takeActive();
+    return this.#stdout.push(chunk);
   }
 
   finish(): Reply {
@@ -81,7 +77,7 @@ export class AcpSession implements AgentSession {
   }
 
   abort(): Reply & { supported: boolean } {
-    const supported = this.#phase === 'prompting' && this.#session !== null && !this.#over;
+    const supported = this.#phase === 'prompting' && this.#session !== null && !this.#stdout.over;
     if (supported && this.#session !== null) {
       this.#cancelled = true;
       this.#send(cancel(this.#session));
@@ -94,18 +90,14 @@ export class AcpSession implements AgentSession {
   }
 
   steer(): ReturnType<AgentSession['steer']> {
-    return { ...this.#out.take(), verdict: this.#over || this.#phase === 'told' ? 'too-late' : 'unsupported' };
+    return { ...this.#out.take(), verdict: this.#stdout.over || this.#phase === 'told' ? 'too-late' : 'unsupported' };
   }
 
   exited(exit: ChildExit): Reply {
-    if (this.#over) return this.#out.take();
-    this.#records.end();
-    this.#over = true;
-    if (this.#phase !== 'told') this.#tell(this.#verdictAt(exit));
-    else if (exit.signal !== null || exit.code !== 0) {
-      this.#out.note('text', `${exitName(exit)} after the end of the work`);
-    }
-    return { ...this.#out.take(), send: [] };
+    return this.#stdout.exited(() => {
+      if (this.#phase === 'told') this.#out.noteExitAfterEnd(exit);
+      else this.#tell(this.#verdictAt(exit));
+    });
   }
 
   /* ---------------------------------------------------------------- what comes */
@@ -127,20 +119,14 @@ export class AcpSession implements AgentSession {
         return;
       case 'unknown':
         if (incoming.error !== null) this.#strayError ??= incoming.error;
-        this.#out.note(
-          'unknown-record',
-          `unknown record "${incoming.name}"${incoming.error === null ? '' : `: ${incoming.error}`}`,
-        );
+        this.#out.noteUnknown(incoming.name, incoming.error);
     }
   }
 
   #isAwaited(id: number): boolean {
     if (id === this.#lastId && this.#phase !== 'told') return true;
-    const ended = id === this.#lastId;
-    this.#out.note(
-      ended ? 'second-end' : 'unknown-record',
-      ended ? 'the work had ended already: the first end stands' : `an answer to a request that is not open (${id})`,
-    );
+    if (id === this.#lastId) this.#out.noteSecondEnd();
+    else this.#out.note('unknown-record', `an answer to a request that is not open (${id})`);
     return false;
   }
 
@@ -356,7 +342,7 @@ export class AcpSession implements AgentSession {
   #verdictAt(exit: ChildExit): Verdict {
     const { openTool } = this.#work;
     this.#work.said();
-    return verdictOfExit(exit, { openTool, strayError: this.#strayError, silent: this.#silent }, this.#task);
+    return verdictOfExit(exit, { openTool, strayError: this.#strayError, silent: this.#stdout.silent }, this.#task);
   }
 
   /* ---------------------------------------------------------------- sending */

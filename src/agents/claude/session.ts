@@ -1,8 +1,9 @@
 import type { AgentSession, LaunchRequest, Reply, SteerMessage } from '../adapter.ts';
 import { Deliveries } from '../deliveries.ts';
-import { type ChildExit, exitName } from '../exit.ts';
+import type { ChildExit } from '../exit.ts';
 import { OpenTools } from '../open-tools.ts';
-import { Outbox, readRecords } from '../outbox.ts';
+import { Outbox } from '../outbox.ts';
+import { type Stdout, stdoutOfRecords } from '../stdout.ts';
 import { foreignMessage } from '../text.ts';
 import type { Verdict } from '../verdict.ts';
 import { GO_ON } from '../words.ts';
@@ -26,16 +27,11 @@ type Course =
   | { at: 'ended'; verdict: Verdict }
   | { at: 'aside'; verdict: Verdict };
 
-/** Messages that are kept out of what Claude Code says later; of more the oldest are not looked for. */
-const MAX_TOLD = 64;
-
 /** The protocol state of one Claude Code. */
 export class ClaudeSession implements AgentSession {
   readonly #request: LaunchRequest;
-  /** The outbox reads it too: what is added here is kept out of its notes. */
-  readonly #told: [task: string, ...messages: string[]];
   readonly #out: Outbox;
-  readonly #records;
+  readonly #stdout: Stdout;
   readonly #tally = new Tally();
   readonly #deliveries = new Deliveries();
   readonly #tools = new OpenTools();
@@ -49,14 +45,11 @@ export class ClaudeSession implements AgentSession {
   #error: string | null = null;
   #retry: Retry | null = null;
   #stray: string | null = null;
-  #silent = true;
-  #over = false;
 
   constructor(request: LaunchRequest) {
     this.#request = request;
-    this.#told = [request.task ?? ''];
-    this.#out = new Outbox(this.#told);
-    this.#records = readRecords(this.#out, (record) => this.#take(readRecord(record)));
+    this.#out = new Outbox(request.task);
+    this.#stdout = stdoutOfRecords(this.#out, (record) => this.#take(readRecord(record)));
   }
 
   start(): Reply {
@@ -67,10 +60,7 @@ export class ClaudeSession implements AgentSession {
   }
 
   push(chunk: Uint8Array): Reply {
-    if (this.#over || chunk.length === 0) return this.#out.take();
-    this.#silent = false;
-    this.#records.push(chunk);
-    return this.#out.takeActive();
+    return this.#stdout.push(chunk);
   }
 
   finish(): Reply {
@@ -78,7 +68,7 @@ export class ClaudeSession implements AgentSession {
   }
 
   abort(): Reply & { supported: boolean } {
-    if (!this.#over) {
+    if (!this.#stdout.over) {
       this.#aborting = true;
       this.#interrupt();
     }
@@ -86,23 +76,21 @@ export class ClaudeSession implements AgentSession {
   }
 
   wrapUp(leftMs: number): Reply & { supported: boolean } {
-    if (!this.#over && this.#isAtWork()) this.#message(null, 'wrap-up', wrapUpMessage(leftMs), 'next');
+    if (!this.#stdout.over && this.#isAtWork()) this.#message(null, 'wrap-up', wrapUpMessage(leftMs), 'next');
     return { ...this.#out.take(), supported: true };
   }
 
   steer({ id, text, mode }: SteerMessage): ReturnType<AgentSession['steer']> {
-    if (this.#over || this.#aborting || !this.#isAtWork()) return { ...this.#out.take(), verdict: 'too-late' };
+    if (this.#stdout.over || this.#aborting || !this.#isAtWork()) return { ...this.#out.take(), verdict: 'too-late' };
     this.#message(id, id, text, mode === 'next' ? 'later' : 'next');
     return { ...this.#out.take(), verdict: 'sent' };
   }
 
   exited(exit: ChildExit): Reply {
-    if (this.#over) return this.#out.take();
-    this.#records.end();
-    this.#over = true;
-    const verdict = this.#verdictAt(exit);
-    this.#out.put(...this.#deliveries.over(verdict.t === 'error' ? reasonOf(verdict) : 'aborted'));
-    return { ...this.#out.take(), send: [] };
+    return this.#stdout.exited(() => {
+      const verdict = this.#verdictAt(exit);
+      this.#out.put(...this.#deliveries.over(verdict.t === 'error' ? reasonOf(verdict) : 'aborted'));
+    });
   }
 
   /* ---------------------------------------------------------------- what we say */
@@ -116,8 +104,7 @@ export class ClaudeSession implements AgentSession {
   }
 
   #message(id: string | null, key: string, text: string, priority: 'next' | 'later'): void {
-    this.#told.push(text);
-    if (this.#told.length > MAX_TOLD) this.#told.splice(1, 1);
+    this.#out.tells(text);
     this.#deliveries.sent(id, this.#say(key, text, priority));
   }
 
@@ -248,7 +235,7 @@ export class ClaudeSession implements AgentSession {
       attempt,
       ...(max === null ? {} : { max }),
       ...(delayMs === null ? {} : { delayMs: Math.max(0, Math.ceil(delayMs)) }),
-      reason: foreignMessage(retryReason(retry), this.#told),
+      reason: foreignMessage(retryReason(retry), this.#out.told),
     });
   }
 
@@ -258,11 +245,11 @@ export class ClaudeSession implements AgentSession {
     const course = this.#course;
     if (course.at === 'ended' || course.at === 'aside') {
       this.#course = { at: 'ended', verdict: course.verdict };
-      this.#out.note('second-end', 'the work had ended already: the first end stands');
+      this.#out.noteSecondEnd();
       return;
     }
     this.#tellDenied(result.denied);
-    const verdict = verdictOf(result, this.#error, course.at !== 'start', this.#told);
+    const verdict = verdictOf(result, this.#error, course.at !== 'start', this.#out.told);
     this.#error = null;
     this.#retry = null;
     this.#tools.clear();
@@ -279,7 +266,7 @@ export class ClaudeSession implements AgentSession {
 
   #unknown(name: string, error: string | null): void {
     this.#stray ??= error;
-    this.#out.note('unknown-record', `unknown record "${name}"${error === null ? '' : `: ${error}`}`);
+    this.#out.noteUnknown(name, error);
   }
 
   /** Only now: a session that holds nothing cannot be gone on with. */
@@ -311,17 +298,19 @@ export class ClaudeSession implements AgentSession {
       case 'ended':
       case 'aside':
         // After an error its exit code says no more than the error did.
-        if (course.verdict.t === 'final' && (exit.signal !== null || exit.code !== 0)) {
-          this.#out.note('text', `${exitName(exit)} after the end of the work`);
-        }
+        if (course.verdict.t === 'final') this.#out.noteExitAfterEnd(exit);
         return course.verdict;
       case 'waiting':
         this.#out.put(course.verdict);
         return course.verdict;
       case 'start':
       case 'turn': {
-        const child = { openTool: this.#tools.last, strayError: this.#stray ?? this.#error, silent: this.#silent };
-        const verdict = verdictAtExit(exit, child, this.#retry, this.#told);
+        const child = {
+          openTool: this.#tools.last,
+          strayError: this.#stray ?? this.#error,
+          silent: this.#stdout.silent,
+        };
+        const verdict = verdictAtExit(exit, child, this.#retry, this.#out.told);
         this.#out.put(verdict);
         return verdict;
       }

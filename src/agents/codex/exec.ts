@@ -118,7 +118,7 @@ export class ExecReader implements Reader {
 
   #ended(usage: Fields | null, verdict: Verdict): void {
     if (this.#told) {
-      this.#out.note('second-end', 'the work had ended already: the first end stands');
+      this.#out.noteSecondEnd();
       return;
     }
     // How often it asked its model it does not say: what shows is its messages, and that it did.
@@ -143,7 +143,7 @@ export class ExecReader implements Reader {
     const { error } = record;
     const message = typeof error === 'string' ? error : string(fields(error)['message']);
     if (message !== '') this.#error ??= message;
-    this.#out.note('unknown-record', `unknown record "${name}"${message === '' ? '' : `: ${message}`}`);
+    this.#out.noteUnknown(name, message === '' ? null : message);
   }
 
   ended(exit: ChildExit): Verdict | Omit<UnendedChild, 'silent'> {

@@ -1,10 +1,11 @@
 import type { AgentSession, LaunchRequest, Reply, SteerMessage } from '../adapter.ts';
 import { Deliveries } from '../deliveries.ts';
-import { type ChildExit, exitName } from '../exit.ts';
+import type { ChildExit } from '../exit.ts';
 import type { Fields } from '../json.ts';
 import { fields, name as nameOf, string } from '../json.ts';
 import { readModelName } from '../model.ts';
-import { Outbox, readRecords } from '../outbox.ts';
+import { Outbox } from '../outbox.ts';
+import { type Stdout, stdoutOfRecords } from '../stdout.ts';
 import { foreignMessage } from '../text.ts';
 import { type Verdict, failed, verdictOfAnswer, verdictOfExit } from '../verdict.ts';
 import { GO_ON } from '../words.ts';
@@ -42,16 +43,12 @@ const WRAP_UP = 'coxswain-wrap-up';
 const TURN = 'coxswain-turn/';
 const STEER = 'coxswain-steer/';
 const INTERRUPT = 'coxswain-interrupt';
-/** Messages that are kept out of what codex says later; of more the oldest are not looked for. */
-const MAX_TOLD = 64;
 
 /** The protocol state of one `codex app-server`, which works in one thread. */
 export class ServerSession implements AgentSession {
   readonly #request: LaunchRequest;
-  /** The outbox reads it too: what is added here is kept out of its notes. */
-  readonly #told: [task: string, ...messages: string[]];
   readonly #out: Outbox;
-  readonly #records;
+  readonly #stdout: Stdout;
   readonly #tally = new Tally(NOTHING);
   readonly #tools: Tools;
   readonly #deliveries = new Deliveries();
@@ -73,15 +70,12 @@ export class ServerSession implements AgentSession {
   #used: Tokens = NOTHING;
   #tries = 0;
   #error: TurnError | null = null;
-  #silent = true;
-  #over = false;
 
   constructor(request: LaunchRequest) {
     this.#request = request;
-    this.#told = [request.task ?? ''];
-    this.#out = new Outbox(this.#told);
+    this.#out = new Outbox(request.task);
     this.#tools = new Tools(this.#out, this.#tally);
-    this.#records = readRecords(this.#out, (record) => this.#take(readServerRecord(record)));
+    this.#stdout = stdoutOfRecords(this.#out, (record) => this.#take(readServerRecord(record)));
   }
 
   start(): Reply {
@@ -91,10 +85,7 @@ export class ServerSession implements AgentSession {
   }
 
   push(chunk: Uint8Array): Reply {
-    if (this.#over || chunk.length === 0) return this.#out.take();
-    this.#silent = false;
-    this.#records.push(chunk);
-    return this.#out.takeActive();
+    return this.#stdout.push(chunk);
   }
 
   finish(): Reply {
@@ -102,7 +93,7 @@ export class ServerSession implements AgentSession {
   }
 
   abort(): Reply & { supported: boolean } {
-    if (!this.#over) {
+    if (!this.#stdout.over) {
       this.#aborting = true;
       this.#interrupt();
     }
@@ -111,7 +102,7 @@ export class ServerSession implements AgentSession {
 
   wrapUp(leftMs: number): Reply & { supported: boolean } {
     // Only a running turn can heed it; after one it would begin another.
-    if (!this.#over && this.#course.at === 'turn') {
+    if (!this.#stdout.over && this.#course.at === 'turn') {
       const message = this.#message(null, WRAP_UP, wrapUpMessage(leftMs));
       this.#handOver(message, this.#course.turn);
     }
@@ -119,7 +110,7 @@ export class ServerSession implements AgentSession {
   }
 
   steer({ id, text, mode }: SteerMessage): ReturnType<AgentSession['steer']> {
-    if (this.#over || this.#aborting || this.#course.at === 'ended')
+    if (this.#stdout.over || this.#aborting || this.#course.at === 'ended')
       return { ...this.#out.take(), verdict: 'too-late' };
     const message = this.#message(id, id, text);
     if (mode === 'next') this.#next.push(message);
@@ -129,13 +120,11 @@ export class ServerSession implements AgentSession {
   }
 
   exited(exit: ChildExit): Reply {
-    if (this.#over) return this.#out.take();
-    this.#records.end();
-    this.#over = true;
-    const verdict = this.#verdictAt(exit);
-    const failedTurn = verdict.t === 'error' && verdict.failure.code !== 'aborted' && this.#course.at === 'ended';
-    this.#out.put(...this.#deliveries.over(failedTurn ? 'failed' : 'aborted'));
-    return { ...this.#out.take(), send: [] };
+    return this.#stdout.exited(() => {
+      const verdict = this.#verdictAt(exit);
+      const failedTurn = verdict.t === 'error' && verdict.failure.code !== 'aborted' && this.#course.at === 'ended';
+      this.#out.put(...this.#deliveries.over(failedTurn ? 'failed' : 'aborted'));
+    });
   }
 
   /* ---------------------------------------------------------------- what we ask */
@@ -176,8 +165,7 @@ export class ServerSession implements AgentSession {
   }
 
   #message(id: string | null, key: string, text: string): Message {
-    this.#told.push(text);
-    if (this.#told.length > MAX_TOLD) this.#told.splice(1, 1);
+    this.#out.tells(text);
     this.#deliveries.sent(id, key);
     return { key, text };
   }
@@ -251,7 +239,7 @@ export class ServerSession implements AgentSession {
   }
 
   #refused(error: string): Verdict {
-    const { failure } = failureOf({ message: error, info: null }, this.#told) as Extract<Verdict, { t: 'error' }>;
+    const { failure } = failureOf({ message: error, info: null }, this.#out.told) as Extract<Verdict, { t: 'error' }>;
     // Nothing was asked of a model: trying again changes nothing.
     return failure.code === 'model-error'
       ? failed('spawn-failed', failure.message, failure.detail)
@@ -298,7 +286,7 @@ export class ServerSession implements AgentSession {
         this.#out.note('text', record.text);
         return;
       case 'unknown':
-        this.#out.note('unknown-record', `unknown record "${record.name}"`);
+        this.#out.noteUnknown(record.name);
         return;
       case 'turn-started':
       case 'turn-ended':
@@ -398,7 +386,7 @@ export class ServerSession implements AgentSession {
     }
     this.#tries += 1;
     const again = readReconnect(error.message);
-    const reason = foreignMessage(again?.reason ?? error.message, this.#told);
+    const reason = foreignMessage(again?.reason ?? error.message, this.#out.told);
     this.#out.put({
       t: 'retry',
       attempt: again?.attempt ?? this.#tries,
@@ -409,7 +397,7 @@ export class ServerSession implements AgentSession {
 
   #turnEnded({ status, error }: Extract<ServerRecord, { type: 'turn-ended' }>): void {
     if (this.#course.at === 'ended' || this.#course.at === 'rest') {
-      this.#out.note('second-end', 'the work had ended already: the first end stands');
+      this.#out.noteSecondEnd();
       return;
     }
     if (this.#tally.turns === this.#turnsBefore) this.#tally.turn();
@@ -435,7 +423,7 @@ export class ServerSession implements AgentSession {
       case 'interrupted':
         return failed('aborted', 'the answer was aborted');
       default:
-        return failureOf(error.message === '' ? (this.#error ?? error) : error, this.#told);
+        return failureOf(error.message === '' ? (this.#error ?? error) : error, this.#out.told);
     }
   }
 
@@ -462,8 +450,7 @@ export class ServerSession implements AgentSession {
     const course = this.#course;
     switch (course.at) {
       case 'ended':
-        if (exit.signal !== null || exit.code !== 0)
-          this.#out.note('text', `${exitName(exit)} after the end of the work`);
+        this.#out.noteExitAfterEnd(exit);
         return course.verdict;
       case 'rest':
         this.#out.put(course.verdict);
@@ -471,8 +458,12 @@ export class ServerSession implements AgentSession {
       case 'opening':
       case 'asked':
       case 'turn': {
-        const child = { openTool: this.#tools.last, strayError: this.#error?.message ?? null, silent: this.#silent };
-        const verdict = verdictOfExit(exit, child, this.#told);
+        const child = {
+          openTool: this.#tools.last,
+          strayError: this.#error?.message ?? null,
+          silent: this.#stdout.silent,
+        };
+        const verdict = verdictOfExit(exit, child, this.#out.told);
         this.#out.put(verdict);
         return verdict;
       }

@@ -2,6 +2,7 @@ import type { LaunchRequest } from '../adapter.ts';
 import { Answer } from '../answer.ts';
 import type { Fields } from '../json.ts';
 import type { Reader } from '../one-way.ts';
+import { OpenTools } from '../open-tools.ts';
 import type { Outbox } from '../outbox.ts';
 import { type UnendedChild, type Verdict, modelFailure, verdictOfAnswer } from '../verdict.ts';
 import { type GeminiRecord, readRecord } from './records.ts';
@@ -14,7 +15,7 @@ export class GeminiReader implements Reader {
   #told = false;
   /** What was said since the last tool. */
   readonly #answer = new Answer();
-  readonly #open = new Map<string, string>();
+  readonly #open = new OpenTools();
   #strayError: string | null = null;
   /** The model is at it: what it says next belongs to the same turn. */
   #answering = false;
@@ -51,7 +52,7 @@ export class GeminiReader implements Reader {
       case 'tool-started':
         this.#turn();
         this.#said();
-        this.#open.set(record.id, record.name);
+        this.#open.begin(record.id, record.name);
         this.#used.tools += 1;
         this.#out.put({ t: 'toolStart', id: record.id, name: record.name, input: record.input });
         this.#tellUsage();
@@ -68,10 +69,7 @@ export class GeminiReader implements Reader {
         return;
       case 'unknown':
         this.#strayError ??= record.error;
-        this.#out.note(
-          'unknown-record',
-          `unknown record "${record.name}"${record.error === null ? '' : `: ${record.error}`}`,
-        );
+        this.#out.noteUnknown(record.name, record.error);
     }
   }
 
@@ -82,8 +80,7 @@ export class GeminiReader implements Reader {
   }
 
   #toolEnded({ id, ok, output, truncated }: Extract<GeminiRecord, { type: 'tool-ended' }>): void {
-    const name = this.#open.get(id) ?? '';
-    this.#open.delete(id);
+    const name = this.#open.end(id);
     this.#answering = false;
     this.#said();
     this.#out.put({ t: 'toolEnd', id, name, ok, output, truncated });
@@ -105,7 +102,7 @@ export class GeminiReader implements Reader {
 
   #ended({ error, tokens }: Extract<GeminiRecord, { type: 'ended' }>): void {
     if (this.#told) {
-      this.#out.note('second-end', 'the work had ended already: the first end stands');
+      this.#out.noteSecondEnd();
       return;
     }
     const { truncated } = this.#answer;
@@ -126,6 +123,6 @@ export class GeminiReader implements Reader {
 
   ended(): Verdict | Omit<UnendedChild, 'silent'> {
     this.#said();
-    return { openTool: [...this.#open.values()].at(-1) ?? null, strayError: this.#strayError };
+    return { openTool: this.#open.last, strayError: this.#strayError };
   }
 }

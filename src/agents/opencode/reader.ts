@@ -3,6 +3,7 @@ import { Answer } from '../answer.ts';
 import type { ChildExit } from '../exit.ts';
 import { type Fields, string } from '../json.ts';
 import type { Reader } from '../one-way.ts';
+import { OpenTools } from '../open-tools.ts';
 import type { Outbox } from '../outbox.ts';
 import { type UnendedChild, type Verdict, failed, modelFailure, verdictOfAnswer } from '../verdict.ts';
 import { type OpencodeRecord, type StepUse, readRecord } from './records.ts';
@@ -26,7 +27,7 @@ export class OpencodeReader implements Reader {
   /** What was said since the last tool, by the last message that said something. */
   readonly #answer = new Answer();
   #message = '';
-  readonly #open = new Map<string, string>();
+  readonly #open = new OpenTools();
   #strayError: string | null = null;
   #used = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, turns: 0, tools: 0 };
   /** Null once a step had tokens and no price: the sum would be too low. */
@@ -69,10 +70,7 @@ export class OpencodeReader implements Reader {
         return;
       case 'unknown':
         this.#strayError ??= record.error;
-        this.#out.note(
-          'unknown-record',
-          `unknown record "${record.name}"${record.error === null ? '' : `: ${record.error}`}`,
-        );
+        this.#out.noteUnknown(record.name, record.error);
     }
   }
 
@@ -89,13 +87,13 @@ export class OpencodeReader implements Reader {
     // What was said before a tool is no answer.
     if (!this.#hasEnded()) this.#answer.clear();
     if (!this.#open.has(id)) {
-      this.#open.set(id, name);
+      this.#open.begin(id, name);
       this.#used.tools += 1;
       this.#out.put({ t: 'toolStart', id, name, input });
       this.#tellUsage();
     }
     if (end === null) return;
-    this.#open.delete(id);
+    this.#open.end(id);
     this.#out.put({ t: 'toolEnd', id, name, ...end });
   }
 
@@ -122,7 +120,7 @@ export class OpencodeReader implements Reader {
   }
 
   #secondEnd(): void {
-    this.#out.note('second-end', 'the work had ended already: the first end stands');
+    this.#out.noteSecondEnd();
   }
 
   #use(use: StepUse): void {
@@ -150,7 +148,7 @@ export class OpencodeReader implements Reader {
   }
 
   ended(exit: ChildExit): Verdict | Omit<UnendedChild, 'silent'> {
-    const openTool = [...this.#open.values()].at(-1) ?? null;
+    const openTool = this.#open.last;
     const unended = { openTool, strayError: this.#strayError };
     switch (this.#course.at) {
       case 'failed':

@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { mailboxEnvironment } from '../../mailbox/index.ts';
 import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
-import { goOnWith } from '../words.ts';
+import { wholeTask } from '../one-way.ts';
 import { sessionFile } from './session-file.ts';
-import { type PiMode, PiSession } from './session.ts';
+import type { PiMode } from './ending.ts';
+import { PiSession } from './session.ts';
 
 /**
  * pi, by its records of version 0.73 and version 1.
@@ -83,10 +84,6 @@ function launch(request: LaunchRequest): Launch {
     stdin: mode === 'rpc' ? { type: 'protocol' } : { type: 'text', text: wholeTask(request) },
     exit: mode === 'rpc' ? 'asked' : 'own',
   };
-}
-
-function wholeTask({ task, resume }: LaunchRequest): string {
-  return resume === null ? (task ?? '') : goOnWith(task ?? '');
 }
 
 /** Two-way, messages come by the protocol: only its questions go through the mailbox. */

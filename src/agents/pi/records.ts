@@ -1,3 +1,4 @@
+import { type Fields, count, fields, isFields, list, number, string } from '../json.ts';
 import { bounded } from '../text.ts';
 
 /** Longest tool output that is passed on, in UTF-16 units. */
@@ -26,8 +27,6 @@ export interface MessageUsage {
 export type PiRecord =
   /** Known and of no interest. `progress`: it shows that work goes on. */
   | { type: 'passing'; progress: boolean }
-  | { type: 'text'; text: string }
-  | { type: 'bad'; chars: number }
   /** A piece of an answer: the model has read what it was sent. */
   | { type: 'answering' }
   /** The texts in pi's queues, all of them. */
@@ -73,30 +72,15 @@ const UNREAD: ReadonlyMap<string, PiRecord> = new Map<string, PiRecord>([
   ['tool_execution_update', PASSING],
 ]);
 
-/** Reads one line, without its newline. Never throws, whatever the bytes. */
-export function readRecord(line: Buffer): PiRecord {
+/** What a line says that is dropped unread; null: it has to be read. */
+export function readUnread(line: Buffer): PiRecord | null {
   const head = line.toString('latin1', 0, HEAD_BYTES);
-  const unread = head.startsWith(HEAD)
-    ? UNREAD.get(head.slice(HEAD.length, head.indexOf('"', HEAD.length)))
-    : undefined;
-  return unread ?? readText(line.toString('utf8'));
+  if (!head.startsWith(HEAD)) return null;
+  return UNREAD.get(head.slice(HEAD.length, head.indexOf('"', HEAD.length))) ?? null;
 }
 
-function readText(line: string): PiRecord {
-  // Takes a BOM and a CR too.
-  const text = line.trim();
-  if (text === '') return QUIET;
-  if (!text.startsWith('{')) return { type: 'text', text: text };
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { type: 'bad', chars: text.length };
-  }
-  return isFields(value) ? readFields(value) : { type: 'text', text: text };
-}
-
-function readFields(record: Fields): PiRecord {
+/** Throws nothing, whatever the fields hold. */
+export function readRecord(record: Fields): PiRecord {
   const name = string(record['type']);
   switch (name) {
     case 'queue_update':
@@ -188,8 +172,7 @@ function readToolEnd(record: Fields): PiRecord {
 
 function readRunEnd(record: Fields): PiRecord {
   const willRetry = record['willRetry'];
-  const messages = Array.isArray(record['messages']) ? (record['messages'] as unknown[]) : [];
-  const last = messages.findLast((message) => fields(message)['role'] === 'assistant');
+  const last = list(record['messages']).findLast((message) => fields(message)['role'] === 'assistant');
   return {
     type: 'run-ended',
     willRetry: typeof willRetry === 'boolean' ? willRetry : null,
@@ -238,25 +221,13 @@ function readOther(name: string, record: Fields): PiRecord {
   return { type: 'unknown', name, error: typeof message === 'string' ? message : null };
 }
 
-/* ------------------------------------------------------------------ reading values nobody has checked */
-
-type Fields = Record<string, unknown>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-const NOTHING: Fields = {};
-const fields = (value: unknown): Fields => (isFields(value) ? value : NOTHING);
-const strings = (value: unknown): string[] => (Array.isArray(value) ? value.map(string) : []);
-const string = (value: unknown): string => (typeof value === 'string' ? value : '');
-const number = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
-const count = (value: unknown): number => Math.max(0, number(value) ?? 0);
+const strings = (value: unknown): string[] => list(value).map(string);
 
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  const parts = content.map(fields).filter((part) => part['type'] === 'text');
+  const parts = list(content)
+    .map(fields)
+    .filter((part) => part['type'] === 'text');
   return parts.map((part) => string(part['text'])).join('');
 }
 
