@@ -74,6 +74,7 @@ export const attemptMachine = base
         event.type === 'activity.changed' && event.state === 'stalled' && stallCause(context, event.at) !== null,
       ended: ({ context }) => context.cause !== null,
       untold: ({ context }) => context.wrappingUpFor !== endKnown(context),
+      emptied: ({ event }) => isEmptied(event),
       reaped: ({ context }) => context.exit !== null && context.drained,
     },
     delays: {
@@ -397,7 +398,12 @@ export const attemptMachine = base
       },
       draining: {
         description: 'It has exited; what it wrote is read to its end, or as long as is reasonable',
-        on: { 'child.drained': { target: 'terminating', actions: 'noteDrained' } },
+        on: {
+          'child.drained': [
+            { guard: 'emptied', target: 'terminating', actions: ['noteDrained', 'release'] },
+            { target: 'terminating', actions: 'noteDrained' },
+          ],
+        },
         after: { drainLimit: 'terminating' },
       },
       terminating: {
@@ -405,9 +411,10 @@ export const attemptMachine = base
         invoke: {
           id: 'termination',
           src: 'termination',
-          input: ({ context }) => ({
+          input: ({ context, event }) => ({
             step: context.step,
             n: context.n,
+            released: isEmptied(event),
             why: context.exit === null ? 'stop' : 'leftovers',
             ladder: ladderFor(context),
             policy: context.cause === null ? context.leftovers : 'end',
@@ -443,6 +450,8 @@ function heardOf({ step }: AttemptContext, event: Event, taken: boolean): Attemp
   if (event.type !== 'end' || event.command === undefined) return null;
   return { type: 'command.heard', at: event.cause.at, step, command: event.command, taken };
 }
+
+const isEmptied = (event: Event): boolean => event.type === 'child.drained' && event.emptied;
 
 function causeIn(event: Event): Cause | null {
   return event.type === 'end' || event.type === 'limit.reached' ? event.cause : null;

@@ -286,7 +286,8 @@ export type ChildEvent =
   | { type: 'child.broken'; at: Instant; reason: string }
   | { type: 'child.exited'; at: Instant; code: number | null; signal: string | null }
   /** Everything that will be read has been read; `end` is the final verdict. Comes once, after `child.exited`. */
-  | { type: 'child.drained'; at: Instant; how: 'closed' | 'quiet' | 'limit'; end: AgentEnd }
+  /** `emptied`: nobody who is known is left of it; whether anybody else is, a search has to say. */
+  | { type: 'child.drained'; at: Instant; how: 'closed' | 'quiet' | 'limit'; end: AgentEnd; emptied: boolean }
   | ChildSteer
   /** The child asks its supervisor something; `expiresAt` null: it waits for as long as it lives. */
   | { type: 'child.asked'; at: Instant; ask: string; text: TextDigest; expiresAt: Instant | null }
@@ -389,13 +390,18 @@ export interface TerminationInput {
   ladder: Rung[];
   /** For what is found after a natural exit; everything else is ended. */
   policy: StepPlan['leftovers'];
+  /** Its slot has been given on already: nobody who is known is left. */
+  released: boolean;
   at: Instant;
 }
 
 /** Told by a termination to its attempt: the slot can be given on, the search is still to come. */
 export type ReleasedEvent = { type: 'termination.released' };
 
-export type TreeCommand = { type: 'tree.apply'; rung: Rung['do'] } | { type: 'tree.look' };
+export type TreeCommand =
+  | { type: 'tree.apply'; rung: Rung['do'] }
+  /** `watch`: say so at once if nobody who is known is left. */
+  | { type: 'tree.look'; watch: boolean };
 
 export type TreeEvent =
   | ({ type: 'tree.applied' } & SentSignal)

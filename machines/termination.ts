@@ -94,7 +94,7 @@ export const terminationMachine = base
         if (rung !== undefined) enqueue(sendTo('tree', tell({ type: 'tree.apply', rung: rung.do })));
       }),
       force: sendTo('tree', tell({ type: 'tree.apply', rung: 'SIGKILL' })),
-      look: sendTo('tree', tell({ type: 'tree.look' })),
+      look: sendTo('tree', ({ context }) => tell({ type: 'tree.look', watch: !context.released })),
       climb: base.assign({ rung: ({ context }) => context.rung + 1 }),
       climbToSignals: base.assign({
         rung: ({ context }) =>
@@ -132,6 +132,7 @@ export const terminationMachine = base
       noteNoAnswer: base.assign({ reason: 'the search gave no answer in time' }),
       release: base.enqueueActions(({ self, enqueue }) => {
         if (self._parent) enqueue.sendTo(self._parent, { type: 'termination.released' } satisfies ReleasedEvent);
+        enqueue.assign({ released: true });
       }),
     },
   })

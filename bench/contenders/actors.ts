@@ -25,7 +25,7 @@ import { Outputs } from '../../src/runtime/outputs.ts';
 import { Texts } from '../../src/runtime/texts.ts';
 import { prepare } from '../../src/runtime/prepare.ts';
 import { ownerOfThisProcess, stepPlanOf } from '../../src/runtime/run.ts';
-import { ProcessTable } from '../../src/runtime/table.ts';
+import { ProcessTable, isEmptied } from '../../src/runtime/table.ts';
 import { tree } from '../../src/runtime/tree.ts';
 import { type Contender, PROGRAM } from './contender.ts';
 import { planOf } from './plan.ts';
@@ -158,8 +158,8 @@ const child = (kit: Kit) =>
         tell({ type: 'child.exited', at: kit.now(), ...how });
       },
       drained: (how) => {
-        listener.hear(session.exited({ ...exit, stderrTail: '' }).events);
-        tell({ type: 'child.drained', at: kit.now(), how, end: listener.end() });
+        listener.hearLast(session.exited({ ...exit, stderrTail: '' }).events);
+        tell({ type: 'child.drained', at: kit.now(), how, end: listener.end(), emptied: isEmptied(entry) });
       },
     });
     return undefined;

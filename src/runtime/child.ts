@@ -22,7 +22,7 @@ import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
 import { Post, makeMailbox } from './post.ts';
 import type { Prepared } from './prepared.ts';
 import { survivorsDir } from './survivors.ts';
-import type { Entry } from './table.ts';
+import { type Entry, isEmptied } from './table.ts';
 
 /**
  * The `child` port: launches one attempt's process, reads it, speaks its protocol, keeps its raw streams.
@@ -198,10 +198,11 @@ class Writer {
       drained: guard((how) => {
         if (this.#closed) return;
         this.#entry.pipesHeld = how !== 'closed';
-        this.#act(this.#session.exited({ ...this.#exit, stderrTail: this.#stderr.tail() }));
+        this.#listener.hearLast(this.#session.exited({ ...this.#exit, stderrTail: this.#stderr.tail() }).events);
         this.post.close();
         this.#kit.outputs.set(this.#input.step, this.#output());
-        this.#tell({ type: 'child.drained', at: this.#kit.now(), how, end: this.#listener.end() });
+        const emptied = isEmptied(this.#entry);
+        this.#tell({ type: 'child.drained', at: this.#kit.now(), how, end: this.#listener.end(), emptied });
       }),
     };
   }

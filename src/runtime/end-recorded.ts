@@ -18,7 +18,7 @@ export function endRecorded(traces: Traces, sweeper: Sweeper, graceMs: number): 
   // The child's protocol is out of reach: only signals are left.
   const ladder: Rung[] = [{ do: 'SIGTERM', graceMs }];
   const actor = createActor(machine, {
-    input: { step, n, why: 'leftovers', ladder, policy: 'end', at: now() },
+    input: { step, n, why: 'leftovers', ladder, policy: 'end', released: false, at: now() },
   });
   const proof = toPromise(actor);
   actor.start();

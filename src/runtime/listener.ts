@@ -47,6 +47,14 @@ export class Listener {
     for (const event of events) this.#hearOne(event);
   }
 
+  /** What the session says to the exit. Its verdict is told with the end of the pipes (`end`), not by itself. */
+  hearLast(events: readonly AgentEvent[]): void {
+    for (const event of events) {
+      if (event.t === 'final' || event.t === 'error') this.#said = this.#judge(event);
+      else this.#hearOne(event);
+    }
+  }
+
   /** Bytes came, on either stream. */
   active(progress: boolean): void {
     const time = performance.now();

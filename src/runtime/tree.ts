@@ -48,7 +48,7 @@ export const tree = (kit: Kit) =>
             applyAndTell(command.rung);
             return;
           case 'tree.look':
-            watch.once();
+            if (command.watch) watch.once();
             void lookAndTell().catch(fail);
             return;
         }

@@ -123,8 +123,9 @@ export const attemptModel: PathModel = {
     'child.broken': [{ type: 'child.broken', at: AT, reason: 'garbage' } as never],
     'child.exited': [{ type: 'child.exited', at: AT, code: 0, signal: null } as never],
     'child.drained': [
-      { type: 'child.drained', at: AT, how: 'closed', end: SUCCESS } as never,
-      { type: 'child.drained', at: AT, how: 'closed', end: FAILURE } as never,
+      { type: 'child.drained', at: AT, how: 'closed', end: SUCCESS, emptied: true } as never,
+      { type: 'child.drained', at: AT, how: 'closed', end: SUCCESS, emptied: false } as never,
+      { type: 'child.drained', at: AT, how: 'closed', end: FAILURE, emptied: true } as never,
     ],
     'limit.reached': [{ type: 'limit.reached', cause: { type: 'attempt-limit', at: AT, limitMs: 5_000 } } as never],
     'activity.changed': [

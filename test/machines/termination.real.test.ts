@@ -58,7 +58,7 @@ function world(why: TerminationInput['why'], ladder: StopRung[], adapter: World[
   return {
     machine: terminationMachine,
     adapter,
-    input: { step: 'a', n: 1, why, ladder, policy: 'end', at: AT },
+    input: { step: 'a', n: 1, why, ladder, policy: 'end', released: false, at: AT },
     variants: (type) => (type === 'tree.looked' ? [nobody, nobodyAgain, somebody] : [{ type, at: AT } as EventObject]),
     identity: ({ context }) => [context.rung, context.rounds, context.members.length, context.cleanSearch],
     feasible: (snapshot, event) => feasible(snapshot, event, adapter),

@@ -272,9 +272,10 @@ export class World {
       if (context.end !== null) moves.push(move('resumed', () => ({ type: 'child.resumed', at: this.at() })));
       moves.push(move('broken', () => ({ type: 'child.broken', at: this.at(), reason: 'garbage' })));
     } else if (!context.drained) {
-      moves.push(
-        move('drained', () => ({ type: 'child.drained', at: this.at(), how: 'closed', end: context.end ?? success })),
-      );
+      const drained = (emptied: boolean) => (): object => {
+        return { type: 'child.drained', at: this.at(), how: 'closed', end: context.end ?? success, emptied };
+      };
+      moves.push(move('drained', drained(true)), move('drained, with a group', drained(false)));
     }
     if (context.end === null && !context.drained) {
       moves.push(move('ended well', () => ({ type: 'child.ended', at: this.at(), end: success })));

@@ -18,12 +18,16 @@ const PLAN = {
 const parentOf = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) \S (\d+) .*$/s, '$1'));
 
-/** All of the long ones run, in the nursery. */
+/** All of the long ones run, in the nursery. A slot is free before the proof of whoever had it: that is waited for too. */
 async function underWay(rig: Rig): Promise<{ pids: number[]; nursery: number }> {
   const started = Array.from({ length: LONG }, (_, i) =>
     rig.recorded('attempt.started', ({ step }) => step === `long${i}`),
   );
+  const settled = Array.from({ length: SHORT }, (_, i) =>
+    rig.recorded('step.settled', ({ step }) => step === `short${i}`),
+  );
   const pids = (await Promise.all(started)).map(({ pid }) => pid);
+  await Promise.all(settled);
   const parents = new Set(pids.map(parentOf));
   expect(parents.size).toBe(1);
   const [nursery = 0] = parents;

@@ -60,7 +60,7 @@ test('a job in a process group of its own is ended like any other', async () => 
     { do: 'SIGKILL' as const, graceMs: 500 },
   ];
   const actor = createActor(machine, {
-    input: { step: 'a', n: 1, why: 'leftovers', ladder, policy: 'end', at: kit.now() },
+    input: { step: 'a', n: 1, why: 'leftovers', ladder, policy: 'end', released: false, at: kit.now() },
   });
   const done = toPromise(actor);
   actor.start();
