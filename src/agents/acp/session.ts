@@ -1,70 +1,43 @@
 import type { AgentSession, LaunchRequest, Reply } from '../adapter.ts';
 import type { ChildExit } from '../exit.ts';
-import { type Fields, fields, isFields, string } from '../json.ts';
+import { type Fields, fields, string } from '../json.ts';
 import { Outbox } from '../outbox.ts';
 import { type Stdout, stdoutOfRecords } from '../stdout.ts';
-import { type Verdict, failed, verdictOfExit } from '../verdict.ts';
-import { GO_ON, goOnWith } from '../words.ts';
+import { type Verdict, verdictOfExit } from '../verdict.ts';
 import { type Incoming, type RpcError, readIncoming } from './incoming.ts';
-import {
-  METHOD_NOT_FOUND,
-  type Message,
-  VERSION,
-  cancel,
-  initialize,
-  loadSession,
-  newSession,
-  permission,
-  ping,
-  prompt,
-  resumeSession,
-} from './messages.ts';
-import { type ModelChoice, readModelChoice } from './model.ts';
+import { METHOD_NOT_FOUND, type Message, cancel, permission, prompt } from './messages.ts';
+import { type Next, Opening } from './opening.ts';
 import { judge, optionFor } from './permission.ts';
 import { readEnd, readTool, readUpdate } from './updates.ts';
 import { verdictOf, verdictOfError } from './verdict.ts';
 import { Work } from './work.ts';
 
-/** What we wait for an answer to; `told` when there is nothing any more. */
-type Phase = 'initializing' | 'opening' | 'settling' | 'choosing' | 'prompting' | 'told';
-
-/** So often an agent is asked whether it still repeats a conversation. */
-const MAX_PINGS = 1000;
-
 /** The protocol state of one ACP agent. One request of ours is open at a time. */
 export class AcpSession implements AgentSession {
   readonly #request: LaunchRequest;
-  readonly #task: string;
   readonly #out: Outbox;
   readonly #stdout: Stdout;
+  readonly #opening: Opening;
   readonly #work: Work;
-  #phase: Phase = 'initializing';
+  /** What we wait for an answer to; `told` when there is nothing any more. */
+  #phase: 'opening' | 'prompting' | 'told' = 'opening';
   #lastId = 0;
-  #session: string | null;
-  /** What the agent said when it opened the session. */
-  #choice: ModelChoice = { current: null, choose: null };
-  /** What the agent repeats of a session it loads: whether it did, and whether it still does. */
-  #hasHistory = false;
-  #repeats = false;
-  #pings = 0;
   #costBefore: number | null;
   #cancelled = false;
   #strayError: string | null = null;
 
   constructor(request: LaunchRequest) {
     this.#request = request;
-    this.#task = request.task ?? '';
     this.#out = new Outbox(request.task);
     this.#stdout = stdoutOfRecords(this.#out, (record) => this.#take(readIncoming(record)));
+    this.#opening = new Opening(request, this.#out);
     this.#work = new Work(this.#out);
-    this.#session = request.resume?.session ?? null;
     // A session that goes on may have cost something before.
     this.#costBefore = request.resume === null ? 0 : null;
   }
 
   start(): Reply {
-    if (this.#session !== null) this.#out.put({ t: 'session', session: this.#session });
-    this.#ask('initializing', initialize());
+    this.#goOn(this.#opening.begin());
     return this.#out.take();
   }
 
@@ -77,12 +50,13 @@ export class AcpSession implements AgentSession {
   }
 
   abort(): Reply & { supported: boolean } {
-    const supported = this.#phase === 'prompting' && this.#session !== null && !this.#stdout.over;
-    if (supported && this.#session !== null) {
-      this.#cancelled = true;
-      this.#send(cancel(this.#session));
+    const { session } = this.#opening;
+    if (this.#phase !== 'prompting' || session === null || this.#stdout.over) {
+      return { ...this.#out.take(), supported: false };
     }
-    return { ...this.#out.take(), supported };
+    this.#cancelled = true;
+    this.#send(cancel(session));
+    return { ...this.#out.take(), supported: true };
   }
 
   wrapUp(): Reply & { supported: boolean } {
@@ -133,17 +107,8 @@ export class AcpSession implements AgentSession {
   #answered(result: Fields): void {
     this.#out.progress();
     switch (this.#phase) {
-      case 'initializing':
-        this.#initialized(result);
-        return;
       case 'opening':
-        this.#opened(result);
-        return;
-      case 'settling':
-        this.#settle();
-        return;
-      case 'choosing':
-        this.#chosen(readModelChoice(result));
+        this.#goOn(this.#opening.answered(result));
         return;
       case 'prompting': {
         const { reason, tokens } = readEnd(result);
@@ -157,21 +122,14 @@ export class AcpSession implements AgentSession {
 
   #refused(error: RpcError): void {
     switch (this.#phase) {
-      case 'initializing':
       case 'opening':
-        this.#tell(verdictOfError(error, this.#task, 'protocol'));
-        return;
-      case 'settling':
-        this.#settle();
-        return;
-      case 'choosing':
-        this.#tell(verdictOfError(error, this.#task, 'model-unavailable'));
+        this.#goOn(this.#opening.refused(error));
         return;
       case 'prompting':
         this.#work.ended({ tokens: null });
         // Some agents answer a cancelled prompt with an error.
         this.#tell(
-          this.#cancelled ? verdictOf('cancelled', '', false) : verdictOfError(error, this.#task, 'model-error'),
+          this.#cancelled ? verdictOf('cancelled', '', false) : verdictOfError(error, this.#out.told, 'model-error'),
         );
         return;
       case 'told':
@@ -185,15 +143,14 @@ export class AcpSession implements AgentSession {
       return;
     }
     this.#out.progress();
-    if (this.#phase === 'told' || string(params['sessionId']) !== this.#session) return;
+    if (this.#phase === 'told' || string(params['sessionId']) !== this.#opening.session) return;
     this.#update(fields(params['update']));
   }
 
   #update(fieldsOfUpdate: Fields): void {
     const update = readUpdate(fieldsOfUpdate);
-    // What comes before our prompt is what a loaded session was before.
     const working = this.#phase === 'prompting';
-    this.#repeats ||= this.#phase === 'settling';
+    if (!working) this.#opening.saw(update);
     switch (update.type) {
       case 'piece':
         if (working) this.#work.piece(update.message, update.text);
@@ -201,15 +158,13 @@ export class AcpSession implements AgentSession {
       case 'thought':
         if (working) this.#work.thought();
         return;
-      case 'user':
-        this.#hasHistory ||= !working;
-        return;
       case 'tool':
         if (working) this.#work.tool(update.tool);
         return;
       case 'cost':
         this.#cost(update.amount, update.currency, working);
         return;
+      case 'user':
       case 'passing':
         return;
       case 'unknown':
@@ -256,82 +211,6 @@ export class AcpSession implements AgentSession {
     return permission(option);
   }
 
-  /* ---------------------------------------------------------------- one step after the other */
-
-  #initialized(result: Fields): void {
-    const version = result['protocolVersion'];
-    if (version !== VERSION) {
-      const spoken = typeof version === 'number' ? `version ${version}` : 'another version';
-      this.#tell(failed('protocol', `the agent speaks ${spoken} of the Agent Client Protocol, and not ${VERSION}`));
-      return;
-    }
-    const opening = this.#opening(fields(result['agentCapabilities']));
-    if (opening === null) this.#tell(failed('protocol', 'the agent cannot go on in an earlier session'));
-    else this.#ask('opening', opening);
-  }
-
-  #opening(capabilities: Fields): Message | null {
-    const { cwd, resume } = this.#request;
-    if (resume === null) return newSession(cwd);
-    if (isFields(fields(capabilities['sessionCapabilities'])['resume'])) return resumeSession(cwd, resume.session);
-    this.#repeats = capabilities['loadSession'] === true;
-    return this.#repeats ? loadSession(cwd, resume.session) : null;
-  }
-
-  #opened(result: Fields): void {
-    const session = string(result['sessionId']);
-    if (session !== '' && session !== this.#session) this.#out.put({ t: 'session', session });
-    if (session !== '') this.#session = session;
-    if (this.#session === null) {
-      this.#tell(failed('protocol', 'the agent opened a session and did not name it'));
-      return;
-    }
-    this.#choice = readModelChoice(result);
-    this.#settle();
-  }
-
-  /** Some agents repeat the conversation after their answer: it is over when nothing more of it comes with another one. */
-  #settle(): void {
-    if (!this.#repeats || this.#pings === MAX_PINGS) {
-      this.#choose();
-      return;
-    }
-    this.#repeats = false;
-    this.#pings += 1;
-    this.#ask('settling', ping());
-  }
-
-  #choose(): void {
-    const { model } = this.#request;
-    const { current, choose } = this.#choice;
-    if (this.#session === null) return;
-    if (model === null || model === current) this.#chosen(this.#choice);
-    else if (choose === null) {
-      this.#tell(
-        failed(
-          'model-unavailable',
-          'the agent lets nobody choose its model: say it in the "command" of its definition',
-        ),
-      );
-    } else this.#ask('choosing', choose(this.#session, model));
-  }
-
-  #chosen({ current }: ModelChoice): void {
-    const { model } = this.#request;
-    if (model !== null && current !== null && current !== model) {
-      this.#tell(failed('model-unavailable', `the agent was told to use "${model}", and uses "${current}"`));
-      return;
-    }
-    const used = current ?? model;
-    if (used !== null) this.#out.put({ t: 'model', model: used });
-    if (this.#session !== null) this.#ask('prompting', prompt(this.#session, this.#text()));
-  }
-
-  #text(): string {
-    if (this.#request.resume === null) return this.#task;
-    return this.#hasHistory ? GO_ON : goOnWith(this.#task);
-  }
-
   /* ---------------------------------------------------------------- the end */
 
   #tell(verdict: Verdict): void {
@@ -342,13 +221,26 @@ export class AcpSession implements AgentSession {
   #verdictAt(exit: ChildExit): Verdict {
     const { openTool } = this.#work;
     this.#work.said();
-    return verdictOfExit(exit, { openTool, strayError: this.#strayError, silent: this.#stdout.silent }, this.#task);
+    return verdictOfExit(exit, { openTool, strayError: this.#strayError, silent: this.#stdout.silent }, this.#out.told);
   }
 
   /* ---------------------------------------------------------------- sending */
 
-  #ask(phase: Phase, message: Message): void {
-    this.#phase = phase;
+  #goOn(next: Next): void {
+    switch (next.type) {
+      case 'ask':
+        this.#ask(next.message);
+        return;
+      case 'prompt':
+        this.#phase = 'prompting';
+        this.#ask(prompt(next.session, this.#opening.text));
+        return;
+      case 'failed':
+        this.#tell(next.verdict);
+    }
+  }
+
+  #ask(message: Message): void {
     this.#lastId += 1;
     this.#out.send({ jsonrpc: '2.0', id: this.#lastId, ...message });
   }

@@ -1,17 +1,15 @@
 import type { AgentSession, LaunchRequest, Reply, SteerMessage } from '../adapter.ts';
 import { Deliveries } from '../deliveries.ts';
 import type { ChildExit } from '../exit.ts';
-import { OpenTools } from '../open-tools.ts';
 import { Outbox } from '../outbox.ts';
 import { type Stdout, stdoutOfRecords } from '../stdout.ts';
-import { foreignMessage } from '../text.ts';
 import type { Verdict } from '../verdict.ts';
 import { GO_ON } from '../words.ts';
 import { wrapUpMessage } from '../wrap-up.ts';
-import { type AssistantBlock, type ClaudeRecord, type ToolResult, type TurnResult, readRecord } from './records.ts';
+import { type Priority, interrupt, refuse, userMessage } from './messages.ts';
+import { type AssistantBlock, type ClaudeRecord, type TurnResult, readRecord } from './records.ts';
 import { nameOf, sessionOf, uuidOf } from './session-name.ts';
-import { Tally } from './tally.ts';
-import { type Retry, retryReason, verdictAtExit, verdictOf } from './verdict.ts';
+import { Work } from './work.ts';
 
 /**
  * Where the work stands.
@@ -32,23 +30,18 @@ export class ClaudeSession implements AgentSession {
   readonly #request: LaunchRequest;
   readonly #out: Outbox;
   readonly #stdout: Stdout;
-  readonly #tally = new Tally();
+  readonly #work: Work;
   readonly #deliveries = new Deliveries();
-  readonly #tools = new OpenTools();
   #course: Course = { at: 'start' };
   /** Its session is on record: it has something in it. */
   #named = false;
-  #model = '';
   #aborting = false;
   #aborts = 0;
-  /** What the client called the last error of a model. */
-  #error: string | null = null;
-  #retry: Retry | null = null;
-  #stray: string | null = null;
 
   constructor(request: LaunchRequest) {
     this.#request = request;
     this.#out = new Outbox(request.task);
+    this.#work = new Work(this.#out);
     this.#stdout = stdoutOfRecords(this.#out, (record) => this.#take(readRecord(record)));
   }
 
@@ -95,34 +88,26 @@ export class ClaudeSession implements AgentSession {
 
   /* ---------------------------------------------------------------- what we say */
 
-  /** `later` waits until the agent is at rest, `next` is read at the next tool boundary. */
-  #say(key: string, text: string, priority: 'next' | 'later'): string {
+  #say(key: string, text: string, priority: Priority): string {
     const uuid = uuidOf(this.#request.privateDir, key);
-    const content = [{ type: 'text', text }];
-    this.#out.send({ type: 'user', message: { role: 'user', content }, uuid, priority });
+    this.#out.send(userMessage(uuid, text, priority));
     return uuid;
   }
 
-  #message(id: string | null, key: string, text: string, priority: 'next' | 'later'): void {
+  #message(id: string | null, key: string, text: string, priority: Priority): void {
     this.#out.tells(text);
     this.#deliveries.sent(id, this.#say(key, text, priority));
   }
 
   #interrupt(): void {
     this.#aborts += 1;
-    const request = { subtype: 'interrupt' };
-    this.#out.send({ type: 'control_request', request_id: `coxswain-interrupt-${this.#aborts}`, request });
+    this.#out.send(interrupt(this.#aborts));
   }
 
   /** Nobody sits there to answer; without an answer it would wait for ever. */
   #refuse(id: string, subtype: string): void {
     this.#out.note('text', `it asked for "${subtype}", and nobody is there to answer: refused`);
-    const message = 'nobody is there to answer';
-    const response =
-      subtype === 'can_use_tool'
-        ? { subtype: 'success', request_id: id, response: { behavior: 'deny', message } }
-        : { subtype: 'error', request_id: id, error: message };
-    this.#out.send({ type: 'control_response', response });
+    this.#out.send(refuse(id, subtype));
   }
 
   /* ---------------------------------------------------------------- what it says */
@@ -136,7 +121,7 @@ export class ClaudeSession implements AgentSession {
         this.#refuse(record.id, record.subtype);
         return;
       case 'unknown':
-        this.#unknown(record.name, record.error);
+        this.#work.unknown(record.name, record.error);
         return;
       case 'begun':
       case 'assistant':
@@ -145,15 +130,15 @@ export class ClaudeSession implements AgentSession {
       case 'retry':
       case 'result':
         this.#out.progress();
-        this.#work(record);
+        this.#worked(record);
     }
   }
 
-  #work(record: WorkRecord): void {
+  #worked(record: WorkRecord): void {
     switch (record.type) {
       case 'begun':
         this.#begin(false);
-        this.#sawModel(record.model);
+        this.#work.sawModel(record.model);
         // What waits in its queue would be worked at after an interrupt.
         if (this.#aborting) this.#interrupt();
         return;
@@ -164,11 +149,11 @@ export class ClaudeSession implements AgentSession {
         this.#replayed(record.uuid, record.text);
         return;
       case 'tools-ended':
-        for (const result of record.results) this.#toolEnded(result);
+        for (const result of record.results) this.#work.toolEnded(result);
         return;
       case 'retry':
         this.#begin(true);
-        this.#retried(record);
+        this.#work.retried(record);
         return;
       case 'result':
         this.#result(record);
@@ -199,20 +184,13 @@ export class ClaudeSession implements AgentSession {
 
   #assistant(block: AssistantBlock): void {
     this.#begin(true);
-    this.#tally.block(block);
-    if (this.#course.at === 'aside') return this.#tellUsage();
+    if (this.#course.at === 'aside') {
+      this.#work.paid(block);
+      return;
+    }
     this.#name();
-    this.#retry = null;
-    if (block.error !== null) this.#error = block.error;
-    else if (!block.ofHelper) this.#out.put(...this.#deliveries.wentOn());
-    if (block.text !== '' && block.error === null && !block.ofHelper) {
-      this.#out.put({ t: 'message', role: 'assistant', text: block.text });
-    }
-    for (const { id, name, input } of block.tools) {
-      this.#tools.begin(id, name);
-      this.#out.put({ t: 'toolStart', id, name, input });
-    }
-    this.#tellUsage();
+    if (block.error === null && !block.ofHelper) this.#out.put(...this.#deliveries.wentOn());
+    this.#work.assistant(block);
   }
 
   #replayed(uuid: string, text: string): void {
@@ -223,36 +201,15 @@ export class ClaudeSession implements AgentSession {
     this.#out.put({ t: 'message', role: 'user', text }, ...(steered ?? []));
   }
 
-  #toolEnded({ id, ok, output, truncated }: ToolResult): void {
-    this.#out.put({ t: 'toolEnd', id, name: this.#tools.end(id), ok, output, truncated });
-  }
-
-  #retried(retry: Retry): void {
-    this.#retry = retry;
-    const { attempt, max, delayMs } = retry;
-    this.#out.put({
-      t: 'retry',
-      attempt,
-      ...(max === null ? {} : { max }),
-      ...(delayMs === null ? {} : { delayMs: Math.max(0, Math.ceil(delayMs)) }),
-      reason: foreignMessage(retryReason(retry), this.#out.told),
-    });
-  }
-
   #result(result: TurnResult): void {
-    this.#tally.result(result);
-    this.#tellUsage();
+    this.#work.turnPaid(result);
     const course = this.#course;
     if (course.at === 'ended' || course.at === 'aside') {
       this.#course = { at: 'ended', verdict: course.verdict };
       this.#out.noteSecondEnd();
       return;
     }
-    this.#tellDenied(result.denied);
-    const verdict = verdictOf(result, this.#error, course.at !== 'start', this.#out.told);
-    this.#error = null;
-    this.#retry = null;
-    this.#tools.clear();
+    const verdict = this.#work.turnEnded(result, course.at !== 'start');
     this.#out.put(...this.#deliveries.dropped(verdict.t === 'error' ? reasonOf(verdict) : 'aborted'));
     // What it has not read yet it reads now, and begins a turn with it.
     const goesOn = course.at !== 'start' && !this.#aborting && this.#deliveries.count().asked > 0;
@@ -260,30 +217,11 @@ export class ClaudeSession implements AgentSession {
     if (!goesOn) this.#out.put(verdict);
   }
 
-  #tellDenied(tools: string[]): void {
-    if (tools.length > 0) this.#out.note('text', `it was not allowed to use ${tools.join(', ')}`);
-  }
-
-  #unknown(name: string, error: string | null): void {
-    this.#stray ??= error;
-    this.#out.noteUnknown(name, error);
-  }
-
   /** Only now: a session that holds nothing cannot be gone on with. */
   #name(): void {
     if (this.#named) return;
     this.#named = true;
     this.#out.put({ t: 'session', session: nameOf(sessionOf(this.#request)) });
-  }
-
-  #sawModel(model: string): void {
-    if (model === '' || model === this.#model) return;
-    this.#model = model;
-    this.#out.put({ t: 'model', model });
-  }
-
-  #tellUsage(): void {
-    this.#out.put({ t: 'usage', usage: this.#tally.total() });
   }
 
   /* ---------------------------------------------------------------- the end */
@@ -305,12 +243,7 @@ export class ClaudeSession implements AgentSession {
         return course.verdict;
       case 'start':
       case 'turn': {
-        const child = {
-          openTool: this.#tools.last,
-          strayError: this.#stray ?? this.#error,
-          silent: this.#stdout.silent,
-        };
-        const verdict = verdictAtExit(exit, child, this.#retry, this.#out.told);
+        const verdict = this.#work.brokenOff(exit, this.#stdout.silent);
         this.#out.put(verdict);
         return verdict;
       }

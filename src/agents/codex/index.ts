@@ -3,7 +3,8 @@ import { readModelName } from '../model.ts';
 import { createOneWaySession, wholeTask } from '../one-way.ts';
 import { Outbox } from '../outbox.ts';
 import { ExecReader } from './exec.ts';
-import { ServerSession, effortOf } from './server.ts';
+import { effortOf } from './server-messages.ts';
+import { ServerSession } from './server.ts';
 import { readThreadName } from './thread-name.ts';
 
 type CodexMode = 'app-server' | 'exec';

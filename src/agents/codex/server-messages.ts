@@ -1,0 +1,87 @@
+import type { LaunchRequest } from '../adapter.ts';
+import { readModelName } from '../model.ts';
+import { readThreadName } from './thread-name.ts';
+
+/** What the app server is asked, and the ids by which its answers are known. */
+
+export const OPEN = 'coxswain-open';
+export const THREAD = 'coxswain-thread';
+export const INTERRUPT = 'coxswain-interrupt';
+const TURN = 'coxswain-turn/';
+const STEER = 'coxswain-steer/';
+
+/** A text for the agent. */
+export interface Message {
+  /** Ours, and in the server's words the client's id of it. */
+  key: string;
+  text: string;
+}
+
+export interface Ask {
+  id: string;
+  method: string;
+  params: object;
+}
+
+export const initialize: Ask = {
+  id: OPEN,
+  method: 'initialize',
+  params: { clientInfo: { name: 'coxswain', title: null, version: '0' }, capabilities: null },
+};
+export const initialized = { method: 'initialized' };
+
+export function openThread({ resume, model, cwd }: Pick<LaunchRequest, 'resume' | 'model' | 'cwd'>): Ask {
+  const { provider = null, id = null, thinking = null } = model === null ? {} : readModelName(model);
+  const params = {
+    cwd,
+    ...(id === null ? {} : { model: id }),
+    ...(provider === null ? {} : { modelProvider: provider }),
+    ...(thinking === null ? {} : { config: { model_reasoning_effort: effortOf(thinking) } }),
+  };
+  if (resume === null) return { id: THREAD, method: 'thread/start', params };
+  const threadId = readThreadName(resume.session).id;
+  return { id: THREAD, method: 'thread/resume', params: { ...params, threadId, excludeTurns: true } };
+}
+
+/** It has no "off" and no "max". */
+export const effortOf = (thinking: string): string =>
+  thinking === 'off' ? 'none' : thinking === 'max' ? 'xhigh' : thinking;
+
+export const startTurn = (threadId: string, { key, text }: Message): Ask => ({
+  id: `${TURN}${key}`,
+  method: 'turn/start',
+  params: { threadId, clientUserMessageId: key, input: inputOf(text) },
+});
+
+export const steerTurn = (threadId: string, turn: string, { key, text }: Message): Ask => ({
+  id: `${STEER}${key}`,
+  method: 'turn/steer',
+  params: { threadId, expectedTurnId: turn, clientUserMessageId: key, input: inputOf(text) },
+});
+
+export const interruptTurn = (threadId: string, turn: string): Ask => ({
+  id: INTERRUPT,
+  method: 'turn/interrupt',
+  params: { threadId, turnId: turn },
+});
+
+const inputOf = (text: string): object[] => [{ type: 'text', text, text_elements: [] }];
+
+/** The key of the message whose turn was answered for; null: it is the answer to something else. */
+export const turnOf = (id: string): string | null => (id.startsWith(TURN) ? id.slice(TURN.length) : null);
+export const steerOf = (id: string): string | null => (id.startsWith(STEER) ? id.slice(STEER.length) : null);
+
+/** The answer of somebody who is not there: no. */
+export function refuse(id: string | number, method: string): object {
+  const decision = REFUSALS.get(method);
+  return decision === undefined
+    ? { id, error: { code: -32_601, message: 'nobody is there to answer' } }
+    : { id, result: { decision } };
+}
+
+const REFUSALS: ReadonlyMap<string, string> = new Map([
+  ['item/commandExecution/requestApproval', 'decline'],
+  ['item/fileChange/requestApproval', 'decline'],
+  ['execCommandApproval', 'denied'],
+  ['applyPatchApproval', 'denied'],
+]);
