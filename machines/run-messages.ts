@@ -137,16 +137,29 @@ export const noteLive = base.enqueueActions(({ context, event, enqueue }) => {
   for (const id of steersOf(context, event.step)) enqueue.sendTo(steeringActor(id), toSteering(event));
 });
 
+/** Another attempt comes; the last one of a step is ended with the step. */
 export const noteOver = base.enqueueActions(({ context, event, enqueue }) => {
   assertEvent(event, 'attempt.over');
-  const { at, step, attempt } = event;
+  endAttempt(context, enqueue, event);
+});
+
+/** Nobody hears of a closed attempt any more, and nobody waits for its questions. */
+export function endAttempt(
+  context: RunContext,
+  enqueue: {
+    assign: (what: Partial<RunContext>) => void;
+    sendTo: (target: string, event: SteeringEvent | AskEvent) => void;
+  },
+  over: Extract<SteeringEvent, { type: 'attempt.over' }>,
+): void {
+  const { at, step, attempt } = over;
   const { [step]: _closed, ...attempts } = context.attempts;
   enqueue.assign({ attempts, unheard: context.unheard.filter((one) => one.step !== step) });
-  for (const id of steersOf(context, step)) enqueue.sendTo(steeringActor(id), toSteering(event));
+  for (const id of steersOf(context, step)) enqueue.sendTo(steeringActor(id), over);
   for (const ask of context.asks) {
-    if (ask.step === step && ask.attempt === attempt) enqueue.sendTo(askActor(ask.id), toAsk({ type: 'ask.gone', at }));
+    if (ask.step === step && ask.attempt === attempt) enqueue.sendTo(askActor(ask.id), { type: 'ask.gone', at });
   }
-});
+}
 
 /** Nothing starts any more: what waits for a start waits in vain, and nobody will answer. */
 export const tellRunOver = base.enqueueActions(({ context, enqueue }) => {

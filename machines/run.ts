@@ -146,6 +146,11 @@ export const runMachine = base
           open: context.open.filter(({ step }) => step !== output.step),
           at: output.at,
         });
+        const attempt = context.attempts[output.step];
+        if (attempt !== undefined) {
+          const { step, at } = output;
+          messages.endAttempt(context, enqueue, { type: 'attempt.over', at, step, attempt });
+        }
         tellStepOver(context, enqueue, output);
         // It had no word left for these: its end says what came of them.
         for (const { id, type, step } of context.open) {

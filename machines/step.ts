@@ -325,7 +325,7 @@ export const stepMachine = base
               target: 'backingOff',
               actions: ['tellOver', 'recordRetry', 'reportModel', 'noteAttempt', 'planRetry'],
             },
-            { target: 'settled', actions: ['tellOver', 'reportModel', 'noteAttempt'] },
+            { target: 'settled', actions: ['reportModel', 'noteAttempt'] },
           ],
         },
         on: {
