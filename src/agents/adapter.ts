@@ -68,7 +68,7 @@ export interface AgentSettings {
   stop?: StopRung[];
   /**
    * What an agent is answered that asks whether it may use a tool, by the tool's name or kind; `*` is every other. What is
-   * not named is denied.
+   * not named is denied. Without any, it is what the adapter takes for the least with which a task can be done.
    */
   permissions?: Record<string, Permission>;
 }

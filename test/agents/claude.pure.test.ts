@@ -94,7 +94,8 @@ const ask = (subtype: string): unknown => ({ type: 'control_request', request_id
 
 describe('how it is started', () => {
   test('the task is the first message on stdin and in no argument; the session is named by us', () => {
-    const { launch } = openAgent('claude', { model: 'anthropic/claude-x:minimal', given: { args: ['--bare'] } });
+    const given = { args: ['--bare'], permissions: {} };
+    const { launch } = openAgent('claude', { model: 'anthropic/claude-x:minimal', given });
     expect(launch.argv.join(' ')).not.toContain(TASK);
     expect(launch.argv.slice(-5)).toEqual(['--model', 'claude-x', '--effort', 'low', '--bare']);
     expect(launch).toMatchObject({ stdin: { type: 'protocol' }, exit: 'asked' });
@@ -104,7 +105,8 @@ describe('how it is started', () => {
   });
 
   test('few retries, a configuration of its own, and nothing of a Claude Code around it', () => {
-    const { launch } = openAgent('claude', { env: { KEPT: '1', CLAUDECODE: '1', CLAUDE_CODE_ENTRYPOINT: 'cli' } });
+    const env = { KEPT: '1', CLAUDECODE: '1', CLAUDE_CODE_ENTRYPOINT: 'cli', ANTHROPIC_API_KEY: 'k' };
+    const { launch } = openAgent('claude', { env });
     expect(launch.env).toMatchObject({
       KEPT: '1',
       CLAUDE_CODE_MAX_RETRIES: '2',
@@ -118,8 +120,40 @@ describe('how it is started', () => {
     expect(own.folders).toBeUndefined();
   });
 
+  test.each([
+    [{}, false],
+    [{ ANTHROPIC_API_KEY: '' }, false],
+    [{ ANTHROPIC_API_KEY: 'k', CLAUDE_CONFIG_DIR: '/mine' }, false],
+    [{ ANTHROPIC_API_KEY: 'k' }, true],
+    [{ ANTHROPIC_AUTH_TOKEN: 'k' }, true],
+    [{ CLAUDE_CODE_OAUTH_TOKEN: 'k' }, true],
+    [{ CLAUDE_CODE_USE_BEDROCK: '1' }, true],
+    [{ CLAUDE_CODE_USE_VERTEX: '1' }, true],
+  ] as [Record<string, string>, boolean][])(
+    'with %j in its environment a folder of its own would hide no login: %s',
+    (env, own) => {
+      const folder = '/run/sessions/ask.1.claude';
+      const { launch } = openAgent('claude', { env });
+      expect(launch.env['CLAUDE_CONFIG_DIR']).toBe(own ? folder : env['CLAUDE_CONFIG_DIR']);
+      expect(launch.folders).toEqual(own ? [folder] : undefined);
+    },
+  );
+
+  test('a session in the folder of the user is gone on with there, whatever the environment holds by then', () => {
+    const talk = new Talk('claude').say(init, assistant('Working.'));
+    const session = talk.events.flatMap((event) => (event.t === 'session' ? [event.session] : []))[0] ?? '';
+    expect(session).toMatch(/^[0-9a-f-]{36}$/);
+    const resume = { session };
+    const { launch } = openAgent('claude', { resume, env: { ANTHROPIC_API_KEY: 'k' } });
+    expect(launch.argv[launch.argv.indexOf('--resume') + 1]).toBe(session);
+    expect(launch.env).not.toHaveProperty('CLAUDE_CONFIG_DIR');
+    // Nor does a record lead out of the sessions.
+    const odd = openAgent('claude', { resume: { session: `../${session}` } }).launch;
+    expect(odd.env).not.toHaveProperty('CLAUDE_CONFIG_DIR');
+  });
+
   test('a later attempt goes on in the session of an earlier one, in its folder', () => {
-    const before = openAgent('claude').launch;
+    const before = openAgent('claude', { env: { ANTHROPIC_API_KEY: 'k' } }).launch;
     const id = before.argv[before.argv.indexOf('--session-id') + 1] ?? '';
     const later = { privateDir: '/run/attempts/ask/2', resume: { session: `ask.1.claude/${id}` } };
     const { launch } = openAgent('claude', later);
@@ -147,6 +181,14 @@ describe('how it is started', () => {
     expect(some).toEqual(expect.arrayContaining(['--allowedTools=Bash,Read', '--disallowedTools=WebFetch']));
     const all = openAgent('claude', { given: { permissions: { '*': 'allow' } } }).launch.argv;
     expect(all).toEqual(expect.arrayContaining(['--permission-mode', 'bypassPermissions']));
+  });
+
+  test('without any it may edit in its working directory; with some, only what they say', () => {
+    const byItself = openAgent('claude').launch.argv;
+    expect(byItself[byItself.indexOf('--permission-mode') + 1]).toBe('acceptEdits');
+    for (const permissions of [{}, { Bash: 'allow' }] as const) {
+      expect(openAgent('claude', { given: { permissions } }).launch.argv).not.toContain('--permission-mode');
+    }
   });
 
   test.each([

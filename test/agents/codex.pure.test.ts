@@ -352,6 +352,30 @@ describe('the app server', () => {
     expect(talk.wrapUp().sent).toHaveLength(sent);
   });
 
+  test.each(['app-server', 'exec'])(
+    '%s: it may write in its workspace, asks for nothing, tries again twice',
+    (mode) => {
+      const settingsIn = (permissions?: Record<string, 'allow'>, model: string | null = null): string[] => {
+        const given = { mode, ...(permissions === undefined ? {} : { permissions }) };
+        const { argv } = openAgent('codex', { given, model }).launch;
+        return argv.filter((_, at) => argv[at - 1] === '-c');
+      };
+      const never = 'approval_policy="never"';
+      expect(settingsIn()).toEqual([never, 'sandbox_mode="workspace-write"']);
+      expect(settingsIn({ '*': 'allow' })).toEqual([never, 'sandbox_mode="danger-full-access"']);
+      expect(settingsIn({})).toEqual([never]);
+
+      const tries = (provider: string): string[] =>
+        settingsIn({}, `${provider}/m`).filter((setting) => setting.includes('_max_retries'));
+      expect(tries('fake')).toEqual([
+        'model_providers.fake.request_max_retries=2',
+        'model_providers.fake.stream_max_retries=2',
+      ]);
+      // Those it comes with take no settings, and a dot would name something else.
+      for (const provider of ['openai', 'ollama', 'lmstudio', 'my.own']) expect(tries(provider)).toEqual([]);
+    },
+  );
+
   test.each([
     [{ mode: 'rpc' }, '"rpc"'],
     [{ task: 'file' }, 'leave out "task"'],

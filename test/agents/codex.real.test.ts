@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AgentEvent, type LaunchRequest, createRegistry } from '../../src/agents/index.ts';
+import { type AgentEvent, type AgentSettings, type LaunchRequest, createRegistry } from '../../src/agents/index.ts';
 import { until } from '../support/cli.ts';
 import { CODEX_CLI, type CodexHome, codexMissing, makeCodexHome } from '../support/codex-home.ts';
 import { type Gate, type PiChild, drive, makeGate } from '../support/pi-child.ts';
@@ -17,14 +17,28 @@ const sleeping = (file: string): { text: string; shell: string } => ({
   shell: `echo $$ > ${file}.tmp; mv ${file}.tmp ${file}; exec sleep 600`,
 });
 const calling = [{ text: 'Running.', shell: 'echo from-the-tool' }, { text: 'The tool said {{lastTool}}' }];
+const fenced = (mode: string): { text: string; shell?: string }[] => [
+  { text: 'Writing.', shell: `echo in > in-${mode}; echo out > ../out-${mode}` },
+  { text: 'Written.' },
+];
 const SCRIPTS = {
   'tool-app-server': calling,
   'tool-exec': calling,
+  'fenced-app-server': fenced('app-server'),
+  'fenced-exec': fenced('exec'),
+  down: [{ error: { status: 500, message: 'Down (scripted)', type: 'server_error' } }],
   bad: [{ error: { status: 400, message: 'Bad request (scripted)', type: 'invalid_request_error' } }],
   steered: [waiting, { text: 'Saw {{lastUser}}' }, { text: 'Then {{lastUser}}' }],
   long: [sleeping('long'), { text: 'I go on: {{lastUser}}' }],
   once: [sleeping('once'), { text: 'I go on: {{lastUser}}' }],
 };
+
+/** Its sandbox needs namespaces that a user may make. */
+function canFence(): boolean {
+  if (process.platform !== 'linux' || spawnSync('unshare', ['-Urm', 'true']).status === 0) return true;
+  console.warn('the sandbox of the real codex is not tried: no user namespace can be made here');
+  return false;
+}
 
 const isTool = (event: AgentEvent): boolean => event.t === 'toolStart';
 const fateOf = (events: readonly AgentEvent[], id: string): string[] =>
@@ -58,8 +72,9 @@ describe.skipIf(codexMissing() !== null)('the real codex', () => {
     model: keyof typeof SCRIPTS,
     task: string,
     resume: LaunchRequest['resume'] = null,
+    given: Partial<AgentSettings> = { permissions: { '*': 'allow' } },
   ): Promise<PiChild & { pid: number }> {
-    const definition = { name: 'codex', adapter: 'codex', mode, permissions: { '*': 'allow' } } as const;
+    const definition = { name: 'codex', adapter: 'codex', mode, ...given };
     const registry = createRegistry({ codex: definition }, { env: { COXSWAIN_AGENT_CODEX: CODEX_CLI } });
     const found = await registry.resolve('codex', 'task');
     if (found.type !== 'agent') throw new Error(found.message);
@@ -111,6 +126,36 @@ describe.skipIf(codexMissing() !== null)('the real codex', () => {
       usage: { input: 120, output: 20, cacheRead: 80, turns: 2, tools: 1 },
     });
     expect(child.events.find(({ t }) => t === 'toolEnd')).toMatchObject({ ok: true, output: 'from-the-tool\n' });
+  });
+
+  test.skipIf(!canFence()).each(['app-server', 'exec'] as const)(
+    '%s: without permissions it writes in its workspace alone',
+    async (mode) => {
+      // The folders of the test are temporary ones, in which it might write as well.
+      const closed = ['exclude_slash_tmp', 'exclude_tmpdir_env_var'].flatMap((name) => [
+        '-c',
+        `sandbox_workspace_write.${name}=true`,
+      ]);
+      const child = await codex(mode, `fenced-${mode}`, 'Write.', null, { args: closed });
+      expect(await child.ended).toEqual({ code: 0, signal: null });
+      expect(endOf(child.events)).toMatchObject({ t: 'final', text: 'Written.' });
+      expect(child.events.find(({ t }) => t === 'toolEnd')).toMatchObject({ ok: false });
+      expect(readFileSync(join(home.work, `in-${mode}`), 'utf8')).toBe('in\n');
+      expect(existsSync(join(home.dir, `out-${mode}`))).toBe(false);
+    },
+  );
+
+  test('a provider that is down is tried again twice, whatever its configuration says', async () => {
+    const child = await codex('exec', 'down', 'Try this.');
+    expect(await child.ended).toEqual({ code: 1, signal: null });
+    const retries = child.events.filter(({ t }) => t === 'retry');
+    expect(retries).toMatchObject([
+      { attempt: 1, max: 2 },
+      { attempt: 2, max: 2 },
+    ]);
+    expect(endOf(child.events)).toMatchObject({ t: 'error' });
+    // Each of the three streams is asked for three times.
+    expect(server.asked('down')).toHaveLength(9);
   });
 
   test.each(['app-server', 'exec'])('%s: a model error is a failure', async (mode) => {

@@ -1,14 +1,15 @@
+import { join } from 'node:path';
 import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
 import { readModelName } from '../model.ts';
-import { configDir, sessionOf } from './session-name.ts';
+import { sessionOf } from './session-name.ts';
 import { ClaudeSession } from './session.ts';
 
 /**
  * Claude Code by its stream-json (its records of version 2.1), two-way: the task and every message come on stdin and are
  * repeated on stdout when they are taken; it exits when its stdin is closed. The task is never an argument.
  *
- * It gets a configuration folder of its own, so no login, hooks or settings of the user's: its key comes from the
- * environment. Where `CLAUDE_CONFIG_DIR` is set there, that folder is used. What a project holds (CLAUDE.md, settings) is in force.
+ * Where its key comes from the environment it gets a configuration folder of its own, so no hooks, plugins or settings of the
+ * user's. Else the user's folder is used, because the login is there. What a project holds (CLAUDE.md, settings) is in force.
  */
 export const claudeAdapter: AgentAdapter = {
   id: 'claude',
@@ -50,9 +51,9 @@ function refuse({ name, mode, task, permissions = {} }: AgentSettings, use: Agen
 }
 
 function launch(request: LaunchRequest): Launch {
-  const { settings, model, resume, cwd, env } = request;
-  const { id } = sessionOf(request);
-  const own = env['CLAUDE_CONFIG_DIR'] === undefined ? configDir(request) : null;
+  const { settings, model, resume, cwd, env, sessionDir } = request;
+  const { folder, id } = sessionOf(request);
+  const own = folder === null ? null : join(sessionDir, folder);
   return {
     argv: [
       ...(settings.command ?? ['claude']),
@@ -88,7 +89,10 @@ function modelArguments(model: string): string[] {
   ];
 }
 
-function permissionArguments({ permissions = {} }: AgentSettings): string[] {
+function permissionArguments({ permissions }: AgentSettings): string[] {
+  // Who says nothing wants the task done: files of the working directory may be changed, and no command is run that could
+  // reach further. What is refused is told.
+  if (permissions === undefined) return ['--permission-mode', 'acceptEdits'];
   if (permissions['*'] === 'allow') return ['--permission-mode', 'bypassPermissions'];
   const named = (answer: string): string =>
     Object.keys(permissions)

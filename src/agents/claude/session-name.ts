@@ -1,24 +1,45 @@
 import { createHash } from 'node:crypto';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { LaunchRequest } from '../adapter.ts';
 
 /**
- * A session is a configuration folder among the sessions of the run, and an id in it. Both are of the attempt that began it
- * and of nobody else, and on record as `<folder>/<id>`, because a run directory may be moved.
+ * A session is an id in a configuration folder. The folder is one of the attempt that began it, among the sessions of the
+ * run, and on record as `<folder>/<id>`, because a run directory may be moved; or the user's own, then it is the id alone.
  */
 export interface SessionName {
-  folder: string;
+  folder: string | null;
   id: string;
 }
 
-export function sessionOf({ resume, privateDir }: Pick<LaunchRequest, 'resume' | 'privateDir'>): SessionName {
-  if (resume !== null) return { folder: basename(dirname(resume.session)), id: basename(resume.session) };
-  return { folder: `${basename(dirname(privateDir))}.${basename(privateDir)}.claude`, id: uuidOf(privateDir) };
+type Request = Pick<LaunchRequest, 'resume' | 'privateDir' | 'env'>;
+
+export function sessionOf({ resume, privateDir, env }: Request): SessionName {
+  if (resume !== null) return { folder: folderIn(resume.session), id: basename(resume.session) };
+  const folder = hidesNoLogin(env) ? `${basename(dirname(privateDir))}.${basename(privateDir)}.claude` : null;
+  return { folder, id: uuidOf(privateDir) };
 }
 
-export const nameOf = ({ folder, id }: SessionName): string => `${folder}/${id}`;
+/** Whatever a record says, it is a folder among the sessions. */
+function folderIn(session: string): string | null {
+  const folder = basename(dirname(session));
+  return folder === '' || folder === '.' || folder === '..' ? null : folder;
+}
 
-export const configDir = (request: LaunchRequest): string => join(request.sessionDir, sessionOf(request).folder);
+/** What Claude Code is let in by without looking into its configuration. */
+const KEYS = [
+  'ANTHROPIC_API_KEY',
+  'ANTHROPIC_AUTH_TOKEN',
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  'CLAUDE_CODE_USE_BEDROCK',
+  'CLAUDE_CODE_USE_FOUNDRY',
+  'CLAUDE_CODE_USE_VERTEX',
+];
+
+/** A login lies in the configuration folder, or under its name in the keychain; another folder has none. */
+const hidesNoLogin = (env: Readonly<Record<string, string>>): boolean =>
+  env['CLAUDE_CONFIG_DIR'] === undefined && KEYS.some((name) => (env[name] ?? '') !== '');
+
+export const nameOf = ({ folder, id }: SessionName): string => (folder === null ? id : `${folder}/${id}`);
 
 /** A UUID (version 8) that is always the same for the same parts. The client takes nothing else for an id. */
 export function uuidOf(...parts: string[]): string {

@@ -69,7 +69,7 @@ function modeOf(settings: AgentSettings): CodexMode {
 }
 
 function launch(request: LaunchRequest): Launch {
-  const { settings, cwd, env } = request;
+  const { cwd, env, settings } = request;
   const mode = modeOf(settings);
   const command = settings.command ?? ['codex'];
   const common = { shell: false, cwd, env };
@@ -83,13 +83,14 @@ function launch(request: LaunchRequest): Launch {
   }
   return {
     ...common,
-    argv: [...command, 'app-server', ...settingsArguments(settings), ...(settings.args ?? [])],
+    argv: [...command, 'app-server', ...settingsArguments(request), ...(settings.args ?? [])],
     stdin: { type: 'protocol' },
     exit: 'asked',
   };
 }
 
-function execArguments({ settings, model, resume }: LaunchRequest): string[] {
+function execArguments(request: LaunchRequest): string[] {
+  const { settings, model, resume } = request;
   const { provider = null, id = null, thinking = null } = model === null ? {} : readModelName(model);
   return [
     'exec',
@@ -98,7 +99,7 @@ function execArguments({ settings, model, resume }: LaunchRequest): string[] {
     ...(id === null ? [] : ['-m', id]),
     ...(provider === null ? [] : ['-c', `model_provider=${JSON.stringify(provider)}`]),
     ...(thinking === null ? [] : ['-c', `model_reasoning_effort=${JSON.stringify(effortOf(thinking))}`]),
-    ...settingsArguments(settings),
+    ...settingsArguments(request),
     ...(settings.args ?? []),
     ...(resume === null ? [] : ['resume', readThreadName(resume.session).id]),
     // The task is what stdin holds.
@@ -106,8 +107,33 @@ function execArguments({ settings, model, resume }: LaunchRequest): string[] {
   ];
 }
 
-/** Nobody is there to approve anything: what its sandbox does not let it do it is told at once. */
-function settingsArguments({ permissions = {} }: AgentSettings): string[] {
-  const all = permissions['*'] === 'allow' ? ['-c', 'sandbox_mode="danger-full-access"'] : [];
-  return ['-c', 'approval_policy="never"', ...all];
+/** Of its configuration, for this launch alone; `args` come after them and win. */
+function settingsArguments({ settings, model }: LaunchRequest): string[] {
+  const { provider = null } = model === null ? {} : readModelName(model);
+  const written = [
+    // Nobody is there to approve anything: what its sandbox does not let it do it is told at once.
+    'approval_policy="never"',
+    ...sandbox(settings),
+    ...(provider === null ? [] : fewTries(provider)),
+  ];
+  return written.flatMap((setting) => ['-c', setting]);
 }
+
+/** Who says nothing wants the task done: it may write in its working directory and the temporary ones, without a network. */
+function sandbox({ permissions }: AgentSettings): string[] {
+  if (permissions === undefined) return ['sandbox_mode="workspace-write"'];
+  return permissions['*'] === 'allow' ? ['sandbox_mode="danger-full-access"'] : [];
+}
+
+/** It takes no settings for those it comes with. */
+const BUILT_IN: ReadonlySet<string> = new Set(['openai', 'amazon-bedrock', 'ollama', 'ollama-chat', 'lmstudio', 'oss']);
+
+/** Which provider is used when the model does not say is for its own configuration; then this is as well. */
+function fewTries(provider: string): string[] {
+  // A dot or a quote would name another setting.
+  if (BUILT_IN.has(provider) || !/^[\w-]+$/.test(provider)) return [];
+  return ['request_max_retries', 'stream_max_retries'].map((limit) => `model_providers.${provider}.${limit}=${TRIES}`);
+}
+
+/** As often as Claude Code tries again. */
+const TRIES = 2;
