@@ -19,7 +19,7 @@ const sleeping = (file: string): { text: string; shell: string } => ({
 const calling = [{ text: 'Running.', shell: 'echo from-the-tool' }, { text: 'The tool said {{lastTool}}' }];
 const fenced = (mode: string): { text: string; shell?: string }[] => [
   { text: 'Writing.', shell: `echo in > in-${mode}; echo out > ../out-${mode}` },
-  { text: 'Written.' },
+  { text: 'Written. {{lastTool}}' },
 ];
 const SCRIPTS = {
   'tool-app-server': calling,
@@ -138,8 +138,8 @@ describe.skipIf(codexMissing() !== null)('the real codex', () => {
       ]);
       const child = await codex(mode, `fenced-${mode}`, 'Write.', null, { args: closed });
       expect(await child.ended).toEqual({ code: 0, signal: null });
-      expect(endOf(child.events)).toMatchObject({ t: 'final', text: 'Written.' });
-      expect(child.events.find(({ t }) => t === 'toolEnd')).toMatchObject({ ok: false });
+      // The model was told; whether we are told of a tool that is over at once is a matter of luck.
+      expect(JSON.stringify(endOf(child.events))).toContain('Read-only file system');
       expect(readFileSync(join(home.work, `in-${mode}`), 'utf8')).toBe('in\n');
       expect(existsSync(join(home.dir, `out-${mode}`))).toBe(false);
     },
