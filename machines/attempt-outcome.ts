@@ -51,15 +51,17 @@ export const isCommitted = (context: AttemptContext): boolean =>
   context.exit !== null && (context.end !== null || context.drained);
 
 export function inputOf(context: AttemptContext): AttemptInput {
-  const { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, at } = context;
-  return { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, at };
+  const { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, resumes, at } =
+    context;
+  return { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, resumes, at };
 }
 
 /** An agent that has finished its work is not asked to drop it; what was interrupted interrupts what it has started. */
 export function ladderFor({ ladder, forcedExit, cause }: Pick<AttemptContext, 'ladder' | 'forcedExit' | 'cause'>) {
   return ladder.flatMap((rung): Rung[] => {
     if (rung.do === 'abort' && forcedExit) return [];
-    if (rung.do === 'stop-nested' && cause?.type === 'interrupt') return [{ ...rung, do: 'interrupt-nested' }];
+    const pauses = cause?.type === 'interrupt' || cause?.type === 'recovery';
+    if (rung.do === 'stop-nested' && pauses) return [{ ...rung, do: 'interrupt-nested' }];
     return [rung];
   });
 }

@@ -73,6 +73,8 @@ export const attemptMachine = base
       stallEnds: ({ context, event }) =>
         event.type === 'activity.changed' && event.state === 'stalled' && stallCause(context, event.at) !== null,
       ended: ({ context }) => context.cause !== null,
+      /** Another could go on where this one is. */
+      resumable: ({ context }) => context.resumes && context.session !== null,
       untold: ({ context }) => context.wrappingUpFor !== endKnown(context),
       emptied: ({ event }) => isEmptied(event),
       reaped: ({ context }) => context.exit !== null && context.drained,
@@ -152,6 +154,19 @@ export const attemptMachine = base
       handSteer: base.enqueueActions(({ event, enqueue }) => {
         assertEvent(event, 'steer');
         enqueue.sendTo('child', tell({ type: 'child.steer', id: event.id, mode: event.mode }));
+      }),
+      tellRecovers: base.enqueueActions(({ context, event, self, enqueue }) => {
+        const heard = recoveryOf(context, event, true);
+        if (heard !== null && self._parent) enqueue.sendTo(self._parent, heard);
+      }),
+      tellUnrecovered: base.enqueueActions(({ context, event, self, enqueue }) => {
+        const heard = recoveryOf(context, event, false);
+        if (heard !== null && self._parent) enqueue.sendTo(self._parent, heard);
+      }),
+      latchRecovery: base.assign(({ event }) => {
+        assertEvent(event, 'steer.recover');
+        const { id: request, at } = event;
+        return { cause: { type: 'recovery', at, request }, at };
       }),
       /** It is not spoken to any more. */
       refuseSteer: base.enqueueActions(({ context, event, self, enqueue }) => {
@@ -333,6 +348,7 @@ export const attemptMachine = base
       'child.asked': { actions: 'tellAsked' },
       'child.ask-gone': { actions: 'tellAskGone' },
       steer: { actions: 'refuseSteer' },
+      'steer.recover': { actions: 'tellUnrecovered' },
       'ask.settled': { actions: 'handAnswer' },
       end: [
         { guard: 'committed', actions: ['recordLate', 'tellTooLate'] },
@@ -384,6 +400,10 @@ export const attemptMachine = base
             on: {
               // From now on.
               'deadline.moved': { target: 'running', reenter: true, actions: 'noteDeadline' },
+              'steer.recover': [
+                { guard: 'resumable', target: '#attempt.terminating', actions: ['tellRecovers', 'latchRecovery'] },
+                { actions: 'tellUnrecovered' },
+              ],
               'child.ended': { target: 'finishing', actions: 'noteEnd' },
               'child.broken': { target: '#attempt.terminating', actions: 'latchBroken' },
             },
@@ -452,6 +472,11 @@ function heardOf({ step }: AttemptContext, event: Event, taken: boolean): Attemp
 }
 
 const isEmptied = (event: Event): boolean => event.type === 'child.drained' && event.emptied;
+
+function recoveryOf({ step, n: attempt }: AttemptContext, event: Event, taken: boolean): AttemptNews | null {
+  if (event.type !== 'steer.recover') return null;
+  return { type: 'steer.recovery', at: event.at, step, attempt, id: event.id, taken };
+}
 
 function causeIn(event: Event): Cause | null {
   return event.type === 'end' || event.type === 'limit.reached' ? event.cause : null;

@@ -205,6 +205,7 @@ export class Folding {
         }
         return;
       case 'step.backing-off':
+      case 'step.recovering':
       case 'step.started':
       case 'step.resumed':
       case 'step.settled':
@@ -224,6 +225,9 @@ export class Folding {
       }
       case 'steer.routed':
         this.#move(record, { state: 'routed' });
+        return;
+      case 'steer.recovering':
+        this.#move(record, { state: 'recovering', recovered: true });
         return;
       case 'steer.queued':
         this.#move(record, { state: 'queued' });
@@ -287,7 +291,10 @@ export class Folding {
 
   #move(
     { id, step, ts }: { id: string; step: StepId; ts: Instant },
-    to: { state: 'routed' | 'queued' | 'delivered' } | { state: 'undelivered'; reason: UndeliveredReason },
+    to:
+      | { state: 'routed' | 'queued' | 'delivered' }
+      | { state: 'recovering'; recovered: true }
+      | { state: 'undelivered'; reason: UndeliveredReason },
   ): void {
     const request = this.#steers.get(id);
     if (request === undefined) return;
@@ -332,7 +339,11 @@ function begun(record: JournalRecord & { type: 'run.started' }): Status {
 
 type StepRecord = Extract<
   JournalRecord,
-  { step: string; type: 'step.started' | 'step.resumed' | 'step.settled' | 'step.backing-off' | `attempt.${string}` }
+  {
+    step: string;
+    type:
+      'step.started' | 'step.resumed' | 'step.settled' | 'step.backing-off' | 'step.recovering' | `attempt.${string}`;
+  }
 >;
 
 function applyToStep(step: StepStatus, record: StepRecord): void {
@@ -347,7 +358,8 @@ function applyToStep(step: StepStatus, record: StepRecord): void {
       delete step.endedAt;
       delete step.error;
       return;
-    case 'step.backing-off': {
+    case 'step.backing-off':
+    case 'step.recovering': {
       step.state = 'backing-off';
       noteOn(step, record.note);
       return;

@@ -113,6 +113,8 @@ export type Cause =
   | { type: 'budget'; at: Instant; budget: 'turns' | 'tools' | 'usage' }
   | { type: 'protocol-error'; at: Instant; reason: string }
   | { type: 'interrupt'; at: Instant; source: string; command?: string }
+  /** Interrupted by the runner, to be resumed at once: nothing was heard of this message. */
+  | { type: 'recovery'; at: Instant; request: string }
   | { type: 'superseded'; at: Instant; by: StepId }
   | { type: 'dependency'; at: Instant; step: StepId }
   | { type: 'failure'; at: Instant; reason: FailureCode }
@@ -324,6 +326,8 @@ export interface AttemptInput {
   deadlineAt: Instant | null;
   /** Goes on in this session of the agent: the step was paused in it. Null: begins afresh. */
   session: string | null;
+  /** A later attempt could go on in the session of this one. */
+  resumes: boolean;
   at: Instant;
 }
 
@@ -357,6 +361,8 @@ export type DeadlineNotice = { type: 'deadline.moved'; at: Instant; deadlineAt: 
 /** And: hand over this message; this ask has had its end. */
 export type MessageNotice =
   | { type: 'steer'; at: Instant; id: string; mode: SteerMode }
+  /** Nothing is heard of a message: it is to be interrupted and resumed for it. Answered by `steer.recovery`. */
+  | { type: 'steer.recover'; at: Instant; id: string; attempt: number }
   | { type: 'ask.settled'; at: Instant; ask: string; command: string | null };
 
 /** What an attempt tells its step, which tells it to the run. */
@@ -366,6 +372,7 @@ export type AttemptNews =
   /** What came of a command to end it: false when another end stands. */
   | { type: 'command.heard'; at: Instant; step: StepId; command: string; taken: boolean }
   | SteerNews
+  | RecoveryNews
   | {
       type: 'ask.asked';
       at: Instant;
@@ -376,6 +383,15 @@ export type AttemptNews =
       expiresAt: Instant | null;
     }
   | { type: 'ask.gone'; at: Instant; step: StepId; ask: string };
+/** Whether it is interrupted for this message, to be resumed. */
+export type RecoveryNews = {
+  type: 'steer.recovery';
+  at: Instant;
+  step: StepId;
+  attempt: number;
+  id: string;
+  taken: boolean;
+};
 export type SteerNews =
   | { type: 'steer.heard'; at: Instant; step: StepId; id: string; state: 'queued' | 'taken' | 'delivered' }
   | { type: 'steer.heard'; at: Instant; step: StepId; id: string; state: 'undelivered'; reason: UndeliveredReason };
@@ -489,7 +505,14 @@ export interface ActivityInput {
 }
 
 export type PrepareOutput =
-  { type: 'ready'; at: Instant; token: string; ladder: Rung[] } | { type: 'refused'; at: Instant; failure: Failure };
+  | {
+      type: 'ready';
+      at: Instant;
+      token: string;
+      ladder: Rung[];
+      /** Its session can be gone on with. */ resumes: boolean;
+    }
+  | { type: 'refused'; at: Instant; failure: Failure };
 
 /** A new limit, from now on; 0 is now. */
 export type DeadlineCommand = { type: 'deadline.set'; limitMs: number };
@@ -521,6 +544,8 @@ export interface SteeringInput {
   targets: StepId[];
   /** How long it may take in all; null is for as long as its steps run. */
   expiresMs: number | null;
+  /** How long nothing may be heard of it, once it was handed over, before its agent is resumed for it; null is for ever. */
+  recoverAfterMs: number | null;
   at: Instant;
 }
 
@@ -530,12 +555,15 @@ export type SteeringEvent =
   | { type: 'attempt.over'; at: Instant; step: StepId; attempt: number }
   | { type: 'step.over'; at: Instant; step: StepId }
   | { type: 'run.over'; at: Instant }
+  | RecoveryNews
   | SteerNews;
 
 /** What a steering request tells its run on the way. */
 export type SteeringNews =
   /** Hand it over to this step's attempt. */
   | { type: 'steer.hand'; at: Instant; id: string; step: StepId; mode: SteerMode }
+  /** Nothing was heard of it, for as long as that may take. */
+  | { type: 'steer.missed'; at: Instant; id: string; step: StepId; attempt: number }
   /** All who are left have it in their queues. */
   | { type: 'steer.waits'; at: Instant; id: string };
 
@@ -591,6 +619,8 @@ export interface RunInput {
   labels: Record<string, string>;
   owner: Owner;
   seed: number;
+  /** How long nothing may be heard of a message before its step is interrupted and resumed, once in the run; null is never. */
+  recoverAfterMs: number | null;
   /** Where it was started, when a child of another run did. */
   parent?: RunParent;
 }
@@ -649,8 +679,10 @@ export interface Target {
   state: TargetState;
   /** Of an undelivered one. */
   reason?: UndeliveredReason;
+  /** Its agent was interrupted and resumed for it. */
+  recovered?: boolean;
 }
-export type TargetState = 'scheduled' | 'routed' | 'queued' | 'delivered' | 'undelivered';
+export type TargetState = 'scheduled' | 'recovering' | 'routed' | 'queued' | 'delivered' | 'undelivered';
 
 export interface Answer {
   id: string;
@@ -798,6 +830,8 @@ export type JournalBody =
       model: string | null;
       note: string;
     }
+  /** This attempt was ended for the sake of a message; the next one goes on in its session. */
+  | { type: 'step.recovering'; at: Instant; step: StepId; attempt: number; request: string; note: string }
   | { type: 'activity.changed'; at: Instant; step: StepId; attempt: number; state: Activity }
   | { type: 'attempt.launching'; at: Instant; step: StepId; attempt: number; token: string; agent: string }
   | {
@@ -866,6 +900,8 @@ export type JournalBody =
       expiresAt: Instant | null;
     }
   | { type: 'steer.routed'; at: Instant; id: string; step: StepId; attempt: number }
+  /** Nothing was heard of it: this attempt is interrupted, and it will be handed to the next one. */
+  | { type: 'steer.recovering'; at: Instant; id: string; step: StepId; attempt: number }
   | { type: 'steer.queued'; at: Instant; id: string; step: StepId }
   | { type: 'steer.delivered'; at: Instant; id: string; step: StepId }
   | { type: 'steer.undelivered'; at: Instant; id: string; step: StepId; reason: UndeliveredReason }
@@ -960,7 +996,7 @@ export interface AttemptStatus {
   note?: string;
 }
 
-/** Every request is counted in `requested` and in one of the five states; the other two say more of some. */
+/** Every request is counted in `requested` and in one of the six states; the other two say more of some. */
 export interface SteeringCounts extends Record<TargetState, number> {
   requested: number;
   /** Undelivered, but some of its targets took it. */
@@ -981,6 +1017,8 @@ export interface SteerStatus {
   /** Of an undelivered one: of its first target that did not take it. */
   reason?: UndeliveredReason;
   partial?: boolean;
+  /** One of its targets was interrupted and resumed for it. */
+  recovered?: boolean;
   /** At most 16. */
   targets: Target[];
   /** How many there are. */

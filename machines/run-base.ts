@@ -64,6 +64,8 @@ export interface RunContext extends RunInput {
   steering: { totals: Totals; recent: SteerStatus[] };
   /** Messages that were with an agent when their time was over: it may still take them. The oldest are dropped. */
   unheard: { id: string; step: StepId }[];
+  /** The one message for which a step is, or was, interrupted and resumed; asked: nothing has been done yet. */
+  recovery: { id: string; step: StepId; state: 'asked' | 'taken' } | null;
   /** Asks that are open, in order. */
   asks: { id: string; step: StepId; attempt: number }[];
   /** The last asks that have ended. */

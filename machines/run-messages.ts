@@ -15,6 +15,7 @@ import type {
   SteerStatus,
   SteeringEvent,
   SteeringInput,
+  SteeringNews,
   SteeringOutput,
   UndeliveredReason,
 } from './protocol.ts';
@@ -47,7 +48,9 @@ export const openSteering = base.enqueueActions(({ context, event, enqueue }) =>
   if (command.type !== 'steer') return;
   const { id, source, mode, text, expiresMs = null } = command;
   const targets = targetsOf(context, command.step);
-  const input: SteeringInput = { id, source, mode, text, targets, expiresMs, at };
+  // Of what is to be read after the answer nothing need be heard before it.
+  const recoverAfterMs = mode === 'next' ? null : context.recoverAfterMs;
+  const input: SteeringInput = { id, source, mode, text, targets, expiresMs, recoverAfterMs, at };
   enqueue.spawnChild('steering', { id: steeringActor(id), input });
   enqueue.assign({ steers: [...context.steers, { id, steps: targets }] });
   for (const step of targets) {
@@ -91,7 +94,10 @@ export const endSteering = base.enqueueActions(({ context, event, enqueue }) => 
   });
 });
 
-const answerTo = ({ id, state, reason, partial, targets, targetCount, endedAt }: SteerStatus): Answer => ({
+/** A receipt must not hide what was done for it. */
+const RECOVERED = 'nothing was heard of it at first: an agent was interrupted and resumed for it, once';
+
+const answerTo = ({ id, state, reason, partial, recovered, targets, targetCount, endedAt }: SteerStatus): Answer => ({
   id,
   command: 'steer',
   verdict: state === 'delivered' ? 'delivered' : 'undelivered',
@@ -99,6 +105,7 @@ const answerTo = ({ id, state, reason, partial, targets, targetCount, endedAt }:
   at: endedAt ?? '',
   ...(targetCount > 1 ? { targets } : {}),
   ...(partial === true ? { partial } : {}),
+  ...(recovered === true ? { detail: RECOVERED } : {}),
 });
 
 export const handOver = base.enqueueActions(({ context, event, enqueue }) => {
@@ -131,6 +138,29 @@ export const hearOfSteer = base.enqueueActions(({ context, event, enqueue }) => 
   enqueue({ type: 'record', params: { type: 'steer.late', at, id, step } });
 });
 
+/** Once in a run, and only for a message that is still with the attempt it was given to. */
+export function mayRecover(
+  { recovery, attempts }: RunContext,
+  { step, attempt }: Extract<SteeringNews, { type: 'steer.missed' }>,
+): boolean {
+  return recovery === null && attempts[step] === attempt;
+}
+
+export const askRecovery = base.enqueueActions(({ event, enqueue }) => {
+  assertEvent(event, 'steer.missed');
+  const { at, id, step, attempt } = event;
+  enqueue.assign({ recovery: { id, step, state: 'asked' } });
+  enqueue.sendTo(stepActor(step), toStep({ type: 'steer.recover', at, id, attempt }));
+});
+
+/** One that cannot be resumed has not been interrupted either: another may be. */
+export const hearOfRecovery = base.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, 'steer.recovery');
+  const { id, step, taken } = event;
+  enqueue.assign({ recovery: taken ? { id, step, state: 'taken' } : null });
+  if (taken && context.steers.some((one) => one.id === id)) enqueue.sendTo(steeringActor(id), toSteering(event));
+});
+
 export const noteLive = base.enqueueActions(({ context, event, enqueue }) => {
   assertEvent(event, 'attempt.live');
   enqueue.assign({ attempts: { ...context.attempts, [event.step]: event.attempt } });
@@ -154,7 +184,14 @@ export function endAttempt(
 ): void {
   const { at, step, attempt } = over;
   const { [step]: _closed, ...attempts } = context.attempts;
-  enqueue.assign({ attempts, unheard: context.unheard.filter((one) => one.step !== step) });
+  const { recovery } = context;
+  // It has closed without a word of whether it is resumed: it is not.
+  const isMoot = recovery?.state === 'asked' && recovery.step === step;
+  enqueue.assign({
+    attempts,
+    unheard: context.unheard.filter((one) => one.step !== step),
+    ...(isMoot ? { recovery: null } : {}),
+  });
   for (const id of steersOf(context, step)) enqueue.sendTo(steeringActor(id), over);
   for (const ask of context.asks) {
     if (ask.step === step && ask.attempt === attempt) enqueue.sendTo(askActor(ask.id), { type: 'ask.gone', at });

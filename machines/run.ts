@@ -45,6 +45,8 @@ function causeIn(event: RunMachineEvent, limitMs: number | null): Cause | null {
     case 'steer.heard':
     case 'steer.hand':
     case 'steer.waits':
+    case 'steer.missed':
+    case 'steer.recovery':
     case 'ask.asked':
     case 'ask.gone':
     case 'messages.over':
@@ -72,6 +74,7 @@ export const runMachine = base
       resumes: ({ event }) => commands.commandIn(event)?.type === 'resume',
       extends: ({ event }) => commands.commandIn(event)?.type === 'extend',
       steers: ({ event }) => commands.commandIn(event)?.type === 'steer',
+      recovers: ({ context, event }) => event.type === 'steer.missed' && messages.mayRecover(context, event),
       answersAsk: ({ event }) => commands.commandIn(event)?.type === 'answer',
       ofSteering: ({ event }) => actorIn(event).startsWith('steer:'),
       ofAsk: ({ event }) => actorIn(event).startsWith('ask:'),
@@ -238,6 +241,8 @@ export const runMachine = base
       handOver: messages.handOver,
       tellQueued: messages.tellQueued,
       hearOfSteer: messages.hearOfSteer,
+      askRecovery: messages.askRecovery,
+      hearOfRecovery: messages.hearOfRecovery,
       noteLive: messages.noteLive,
       noteOver: messages.noteOver,
       tellRunOver: messages.tellRunOver,
@@ -296,6 +301,7 @@ export const runMachine = base
       steers: [],
       steering: { totals: NO_TOTALS, recent: [] },
       unheard: [],
+      recovery: null,
       asks: [],
       asked: [],
       nested: [],
@@ -344,6 +350,8 @@ export const runMachine = base
           'steer.hand': { actions: 'handOver' },
           'steer.waits': { actions: 'tellQueued' },
           'steer.heard': { actions: 'hearOfSteer' },
+          'steer.missed': { actions: 'passOver' },
+          'steer.recovery': { actions: 'hearOfRecovery' },
           'ask.asked': { actions: 'openAsk' },
           'ask.gone': { actions: 'withdrawAsk' },
           'nested.seen': { actions: 'seeBelow' },
@@ -380,6 +388,7 @@ export const runMachine = base
                 { guard: 'answersAsk', actions: ['acceptCommand', 'answerAsk', 'answerApplied'] },
                 { actions: ['acceptCommand', 'endStep', 'startSteps'] },
               ],
+              'steer.missed': [{ guard: 'recovers', actions: 'askRecovery' }, { actions: 'passOver' }],
               'run.end': { target: 'stopping', actions: 'latch' },
               'deadline.reached': { target: 'stopping', actions: 'latch' },
             },

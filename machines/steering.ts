@@ -1,6 +1,6 @@
 import { setup } from 'xstate';
 import { isOpen, moved, stateOf, steerStatus } from './policy/steering.ts';
-import { later } from './policy/time.ts';
+import { between, later } from './policy/time.ts';
 import type {
   Instant,
   JournalBody,
@@ -16,8 +16,12 @@ import type {
 
 /** A target, and what only the request itself has to know of it. */
 export interface OpenTarget extends Target {
-  /** To which it was handed over. */
+  /** To which it was handed over; null: to none that is left. */
   attempt: number | null;
+  /** When it was. */
+  routedAt: Instant | null;
+  /** It has become a part of the conversation: something was heard of it. */
+  taken: boolean;
 }
 
 export interface SteeringContext extends Omit<SteeringInput, 'targets'> {
@@ -30,7 +34,10 @@ export interface SteeringContext extends Omit<SteeringInput, 'targets'> {
 /** What an event makes of a target. */
 type Change = { step: StepId; at: Instant } & (
   | { state: 'routed'; attempt: number }
+  | { state: 'recovering'; attempt: number | null }
   | { state: 'queued' | 'delivered' }
+  /** Where it is does not change. */
+  | { state: 'taken' }
   | { state: 'undelivered'; reason: UndeliveredReason }
 );
 
@@ -47,6 +54,9 @@ const base = setup({
   },
 });
 
+/** XState has no "never": without a time of its own it would be 24 days, and a guard forbids it. */
+const NEVER = 2 ** 31 - 1;
+
 const news = (event: SteeringNews): SteeringNews => event;
 
 /**
@@ -61,23 +71,30 @@ function changesBy(event: SteeringEvent, { targets }: SteeringContext): Change[]
   switch (event.type) {
     case 'attempt.live':
       return open
-        .filter(({ step, state }) => step === event.step && state === 'scheduled')
+        .filter(({ step, state, attempt }) => step === event.step && isAwaiting(state, attempt, event.attempt))
         .map(({ step }) => ({ step, at, state: 'routed', attempt: event.attempt }));
     case 'attempt.over':
-      return lost(
-        open.filter(({ step, attempt }) => step === event.step && attempt === event.attempt),
-        ({ state }) => (state === 'queued' ? 'step-ended' : 'unconfirmed'),
-      );
+      return open
+        .filter(({ step, attempt }) => step === event.step && attempt === event.attempt)
+        .flatMap((target) =>
+          target.state === 'recovering'
+            ? [{ step: target.step, at, state: 'recovering', attempt: null }]
+            : lost([target], ({ state }) => (state === 'queued' ? 'step-ended' : 'unconfirmed')),
+        );
     case 'step.over':
       return lost(
         open.filter(({ step }) => step === event.step),
-        () => 'step-ended',
+        ({ state }) => (state === 'recovering' ? 'unconfirmed' : 'step-ended'),
       );
     case 'run.over':
       return lost(
-        open.filter(({ state }) => state === 'scheduled'),
-        () => 'run-ended',
+        open.filter(({ attempt }) => attempt === null),
+        ({ state }) => (state === 'recovering' ? 'unconfirmed' : 'run-ended'),
       );
+    case 'steer.recovery':
+      return open
+        .filter(({ step, attempt }) => step === event.step && attempt === event.attempt)
+        .map(({ step, attempt }) => ({ step, at, state: 'recovering', attempt }));
     case 'steer.heard':
       return open.filter(({ step, attempt }) => step === event.step && attempt !== null).flatMap(heard);
   }
@@ -88,30 +105,65 @@ function changesBy(event: SteeringEvent, { targets }: SteeringContext): Change[]
         return state === 'routed' ? [{ step, at, state: 'queued' }] : [];
       case 'taken':
         // Into a turn that may still be dropped: that it went on with it is what counts.
-        return [];
+        return state === 'routed' ? [{ step, at, state: 'taken' }] : [];
       case 'delivered':
         return [{ step, at, state: 'delivered' }];
       case 'undelivered':
-        return [{ step, at, state: 'undelivered', reason: event.reason }];
+        // Of one that is being ended to be resumed: it will be handed to the next one, which decides.
+        return state === 'recovering' ? [] : [{ step, at, state: 'undelivered', reason: event.reason }];
     }
   }
 }
 
+/** One that is resumed for it is another than the one that was interrupted for it. */
+const isAwaiting = (state: TargetState, had: number | null, attempt: number): boolean =>
+  state === 'scheduled' || (state === 'recovering' && had !== attempt);
+
 const applied = (targets: OpenTarget[], change: Change): OpenTarget[] => {
-  const { step, state } = change;
-  const to = {
-    state: state as TargetState,
-    ...(change.state === 'undelivered' ? { reason: change.reason } : {}),
-    ...(change.state === 'routed' ? { attempt: change.attempt } : {}),
-  };
-  return moved(targets, step, to);
+  const { step, at } = change;
+  switch (change.state) {
+    case 'taken':
+      return targets.map((target) => (target.step === step ? { ...target, taken: true } : target));
+    case 'routed':
+      return moved(targets, step, { state: 'routed', attempt: change.attempt, routedAt: at, taken: false });
+    case 'recovering':
+      return moved(targets, step, { state: 'recovering', recovered: true, attempt: change.attempt });
+    case 'queued':
+    case 'delivered':
+      return moved(targets, step, { state: change.state });
+    case 'undelivered':
+      return moved(targets, step, { state: 'undelivered', reason: change.reason });
+  }
 };
 
-function recordOf(id: string, change: Change): JournalBody {
+/** Those of which nothing was heard since they were handed over. */
+const unheardOf = (targets: readonly OpenTarget[]): (OpenTarget & { attempt: number })[] =>
+  targets.flatMap((target) => {
+    const { state, attempt, taken } = target;
+    return state === 'routed' && attempt !== null && !taken ? [{ ...target, attempt }] : [];
+  });
+
+/** From the time that the last was handed over; where it is short, half of what is left is kept for the one resumed. */
+function patienceOf({ recoverAfterMs, expiresAt, targets }: SteeringContext): { from: Instant; ms: number } | null {
+  const from = targets
+    .flatMap(({ routedAt }) => routedAt ?? [])
+    .toSorted()
+    .at(-1);
+  if (recoverAfterMs === null || from === undefined) return null;
+  const left = expiresAt === null ? Infinity : Math.max(0, between(from, expiresAt));
+  return { from, ms: Math.min(recoverAfterMs, Math.floor(left / 2)) };
+}
+
+/** Null: the journal has it already, or it is no news yet. */
+function recordOf(id: string, change: Change): JournalBody | null {
   const { at, step } = change;
   switch (change.state) {
     case 'routed':
       return { type: 'steer.routed', at, id, step, attempt: change.attempt };
+    case 'recovering':
+      return change.attempt === null ? null : { type: 'steer.recovering', at, id, step, attempt: change.attempt };
+    case 'taken':
+      return null;
     case 'queued':
       return { type: 'steer.queued', at, id, step };
     case 'delivered':
@@ -128,12 +180,16 @@ export const steeringMachine = base
       changes: ({ context, event }) => changesBy(event, context).length > 0,
       expires: ({ context }) => context.expiresMs !== null,
       routed: ({ context }) => stateOf(context.targets) === 'routed',
+      recovering: ({ context }) => stateOf(context.targets) === 'recovering',
+      misses: ({ context }) => patienceOf(context) !== null && unheardOf(context.targets).length > 0,
       queued: ({ context }) => stateOf(context.targets) === 'queued',
       delivered: ({ context }) => stateOf(context.targets) === 'delivered',
       undelivered: ({ context }) => stateOf(context.targets) === 'undelivered',
     },
-    // XState has no "never": without a time of its own a request expires in 24 days, and a guard forbids it.
-    delays: { expiry: ({ context }) => context.expiresMs ?? 2 ** 31 - 1 },
+    delays: {
+      expiry: ({ context }) => context.expiresMs ?? NEVER,
+      patience: ({ context }) => patienceOf(context)?.ms ?? NEVER,
+    },
     actions: {
       recordScheduled: base.enqueueActions(({ context, enqueue }) => {
         const { id, source, mode, text, at, expiresAt } = context;
@@ -148,7 +204,8 @@ export const steeringMachine = base
         enqueue.assign({ targets: changes.reduce(applied, context.targets), changedAt: event.at });
         const { id, mode } = context;
         for (const change of changes) {
-          enqueue({ type: 'record', params: recordOf(id, change) });
+          const record = recordOf(id, change);
+          if (record !== null) enqueue({ type: 'record', params: record });
           if (change.state !== 'routed' || !self._parent) continue;
           enqueue.sendTo(self._parent, news({ type: 'steer.hand', at: change.at, id, step: change.step, mode }));
         }
@@ -159,11 +216,22 @@ export const steeringMachine = base
           .filter(isOpen)
           .map(({ step }): Change => ({ step, at, state: 'undelivered', reason: 'expired' }));
         enqueue.assign({ targets: changes.reduce(applied, context.targets), changedAt: at });
-        for (const change of changes) enqueue({ type: 'record', params: recordOf(context.id, change) });
+        for (const change of changes) {
+          const record = recordOf(context.id, change);
+          if (record !== null) enqueue({ type: 'record', params: record });
+        }
       }),
       tellWaits: base.enqueueActions(({ context, enqueue, self }) => {
         if (!self._parent) return;
         enqueue.sendTo(self._parent, news({ type: 'steer.waits', at: context.changedAt, id: context.id }));
+      }),
+      tellMissed: base.enqueueActions(({ context, enqueue, self }) => {
+        const patience = patienceOf(context);
+        if (!self._parent || patience === null) return;
+        const at = later(patience.from, patience.ms);
+        for (const { step, attempt } of unheardOf(context.targets)) {
+          enqueue.sendTo(self._parent, news({ type: 'steer.missed', at, id: context.id, step, attempt }));
+        }
       }),
       /** Known already, or of no consequence yet. */
       passOver: () => {},
@@ -175,7 +243,7 @@ export const steeringMachine = base
     context: ({ input }) => ({
       ...input,
       expiresAt: input.expiresMs === null ? null : later(input.at, input.expiresMs),
-      targets: input.targets.map((step) => ({ step, state: 'scheduled', attempt: null })),
+      targets: input.targets.map((step) => ({ step, state: 'scheduled', attempt: null, routedAt: null, taken: false })),
       changedAt: input.at,
     }),
     entry: 'recordScheduled',
@@ -188,6 +256,7 @@ export const steeringMachine = base
         on: {
           'attempt.live': [{ guard: 'changes', actions: 'apply' }, { actions: 'passOver' }],
           'attempt.over': [{ guard: 'changes', actions: 'apply' }, { actions: 'passOver' }],
+          'steer.recovery': [{ guard: 'changes', actions: 'apply' }, { actions: 'passOver' }],
           'step.over': [{ guard: 'changes', actions: 'apply' }, { actions: 'passOver' }],
           'run.over': [{ guard: 'changes', actions: 'apply' }, { actions: 'passOver' }],
           'steer.heard': [{ guard: 'changes', actions: 'apply' }, { actions: 'passOver' }],
@@ -201,9 +270,20 @@ export const steeringMachine = base
               { guard: 'undelivered', target: '#steering.undelivered' },
             ],
           },
+          recovering: {
+            description: 'Nothing was heard of it: an agent is interrupted, and gets it again when it is resumed',
+            always: [
+              { guard: 'routed', target: 'routed' },
+              { guard: 'queued', target: 'queued' },
+              { guard: 'delivered', target: '#steering.delivered' },
+              { guard: 'undelivered', target: '#steering.undelivered' },
+            ],
+          },
           routed: {
             description: 'It was handed over; nothing was heard of it yet',
+            after: { patience: { guard: 'misses', actions: 'tellMissed' } },
             always: [
+              { guard: 'recovering', target: 'recovering' },
               { guard: 'queued', target: 'queued' },
               { guard: 'delivered', target: '#steering.delivered' },
               { guard: 'undelivered', target: '#steering.undelivered' },

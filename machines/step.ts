@@ -2,11 +2,13 @@ import { type DoneActorEvent, assertEvent, sendTo, setup } from 'xstate';
 import { outcomeOf, outcomeOfWaiting, outranks } from './policy/cause.ts';
 import { classOf } from './policy/failure.ts';
 import { settleAttempt } from './policy/outcome.ts';
+import { isProven } from './policy/proof.ts';
 import { COOL_DOWN, type Decision, chanceOf, decide, firstTry, retryAfterMs } from './policy/retry.ts';
 import { between, earlier, later } from './policy/time.ts';
 import { port } from './port.ts';
 import type {
   AttemptInput,
+  AttemptLimits,
   AttemptNews,
   AttemptOutput,
   Cause,
@@ -40,6 +42,8 @@ export interface StepContext {
   at: Instant;
   token: string;
   ladder: Rung[];
+  /** Sessions of its agent can be gone on with. */
+  resumes: boolean;
   /** Those before a pause included. */
   attempts: AttemptOutput[];
   /** The agent's session that its attempts go on in, after a pause. */
@@ -99,6 +103,8 @@ function causeIn(event: Event, { limitMs }: StepContext): Cause | null {
     case 'step.extend':
     case 'models.cooling':
     case 'steer':
+    case 'steer.recover':
+    case 'steer.recovery':
     case 'ask.settled':
     case 'attempt.live':
     case 'command.heard':
@@ -114,6 +120,8 @@ export const stepMachine = base
   .extend({
     guards: {
       ready: ({ event }) => (event as unknown as DoneActorEvent<PrepareOutput>).output.type === 'ready',
+      /** It was ended for the sake of a message, and can be gone on with: nobody of it is left. */
+      recovers: ({ context, event }) => recovers(context, attemptIn(event)),
       triesAgain: ({ context, event }) => decisionAfter(context, attemptIn(event)).type === 'retry',
     },
     delays: { backOff: ({ context }) => context.delayMs },
@@ -167,6 +175,15 @@ export const stepMachine = base
       passDown: base.enqueueActions(({ event, enqueue }) => {
         enqueue(sendTo('attempt', event));
       }),
+      passRecoveryDown: base.enqueueActions(({ context, event, self, enqueue }) => {
+        assertEvent(event, 'steer.recover');
+        if (event.attempt === context.n) enqueue(sendTo('attempt', event));
+        else if (self._parent) enqueue.sendTo(self._parent, unrecovered(context, event));
+      }),
+      tellUnrecovered: base.enqueueActions(({ context, event, self, enqueue }) => {
+        assertEvent(event, 'steer.recover');
+        if (self._parent) enqueue.sendTo(self._parent, unrecovered(context, event));
+      }),
       /** The attempt it was meant for has closed, which its sender is told. */
       passOver: () => {},
       tellOver: base.enqueueActions(({ context, event, self, enqueue }) => {
@@ -176,7 +193,9 @@ export const stepMachine = base
       }),
       noteReady: base.assign(({ event }) => {
         const output = (event as unknown as DoneActorEvent<PrepareOutput>).output;
-        return output.type === 'ready' ? { token: output.token, ladder: output.ladder, at: output.at } : {};
+        return output.type === 'ready'
+          ? { token: output.token, ladder: output.ladder, resumes: output.resumes, at: output.at }
+          : {};
       }),
       noteRefused: base.assign(({ event }) => {
         const output = (event as unknown as DoneActorEvent<PrepareOutput>).output;
@@ -184,7 +203,7 @@ export const stepMachine = base
       }),
       noteAttempt: base.assign(({ context, event }) => {
         const attempt = attemptIn(event);
-        const { note } = decisionAfter(context, attempt);
+        const note = recovers(context, attempt) ? RECOVERY : decisionAfter(context, attempt).note;
         const notes = note === null ? context.notes : { ...context.notes, [attempt.n]: note };
         return { attempts: [...context.attempts, attempt], notes, at: attempt.at };
       }),
@@ -212,6 +231,17 @@ export const stepMachine = base
             note,
           },
         });
+      }),
+      planRecovery: base.assign(({ context, event }) => ({
+        n: context.n + 1,
+        session: attemptIn(event).session ?? context.session,
+      })),
+      recordRecovering: base.enqueueActions(({ context, event, enqueue }) => {
+        const { at, n: attempt, cause } = attemptIn(event);
+        if (cause.type !== 'recovery') return;
+        const { request } = cause;
+        const step = context.plan.id;
+        enqueue({ type: 'record', params: { type: 'step.recovering', at, step, attempt, request, note: RECOVERY } });
       }),
       /** A model that failed is left alone by the other steps for a while. */
       reportModel: base.enqueueActions(({ context, event, self, enqueue }) => {
@@ -262,6 +292,7 @@ export const stepMachine = base
       at: input.at,
       token: '',
       ladder: [],
+      resumes: false,
       attempts: [...(input.before?.attempts ?? [])],
       session: input.before?.session ?? null,
       tries: input.before?.tries ?? firstTry(input.plan.models, input.cooling, input.at),
@@ -282,6 +313,7 @@ export const stepMachine = base
       'models.cooling': { actions: 'noteCooling' },
       'step.extend': { actions: 'extend' },
       steer: { actions: 'passOver' },
+      'steer.recover': { actions: 'tellUnrecovered' },
       'ask.settled': { actions: 'passOver' },
     },
     states: {
@@ -312,14 +344,20 @@ export const stepMachine = base
             agent: context.plan.agent,
             model: context.tries.models[context.tries.model] ?? null,
             ladder: context.ladder,
-            limits: context.plan.limits,
+            limits: limitsOf(context),
             leftovers: context.plan.leftovers,
             delivery: context.tries.delivery,
             deadlineAt: deadlineOf(context),
             session: context.session,
+            resumes: context.resumes,
             at: context.at,
           }),
           onDone: [
+            {
+              guard: 'recovers',
+              target: 'preparing',
+              actions: ['tellOver', 'recordRecovering', 'noteAttempt', 'planRecovery'],
+            },
             {
               guard: 'triesAgain',
               target: 'backingOff',
@@ -335,10 +373,12 @@ export const stepMachine = base
           'step.extend': { actions: ['extend', 'tellDeadline'] },
           'attempt.released': { actions: 'release' },
           steer: { actions: 'passDown' },
+          'steer.recover': { actions: 'passRecoveryDown' },
           'ask.settled': { actions: 'passDown' },
           'attempt.live': { actions: 'passUp' },
           'command.heard': { actions: 'passUp' },
           'steer.heard': { actions: 'passUp' },
+          'steer.recovery': { actions: 'passUp' },
           'ask.asked': { actions: 'passUp' },
           'ask.gone': { actions: 'passUp' },
         },
@@ -376,6 +416,27 @@ const attemptIn = (event: unknown): AttemptOutput => (event as DoneActorEvent<At
 
 const ranMs = ({ startedAt, exit, at }: AttemptOutput): number =>
   startedAt === null ? 0 : between(startedAt, exit?.at ?? at);
+
+/** Why another attempt is made, for people. */
+const RECOVERY = 'nothing was heard of a message: interrupted, and resumed for it';
+
+const recovers = ({ plan }: StepContext, { cause, proof }: AttemptOutput): boolean =>
+  cause.type === 'recovery' && (plan.retry.unproven || isProven(proof, plan.proof));
+
+function unrecovered(
+  { plan }: StepContext,
+  { at, id, attempt }: Extract<StepNotice, { type: 'steer.recover' }>,
+): StepNews {
+  return { type: 'steer.recovery', at, step: plan.id, attempt, id, taken: false };
+}
+
+/** An attempt that goes on for the sake of a message has what was left of its time, and no more. */
+function limitsOf({ plan, attempts }: StepContext): AttemptLimits {
+  const { limits } = plan;
+  const last = attempts.at(-1);
+  if (limits.attemptMs === null || last?.cause.type !== 'recovery' || last.startedAt === null) return limits;
+  return { ...limits, attemptMs: Math.max(0, limits.attemptMs - between(last.startedAt, last.at)) };
+}
 
 function decisionAfter(context: StepContext, attempt: AttemptOutput): Decision {
   const { tries, plan, cooling, seed } = context;

@@ -90,7 +90,17 @@ function kitOf(plan: ResolvedPlan, folder: string, env: Record<string, string>):
 function inputOf(plan: ResolvedPlan): RunInput {
   const steps = plan.steps.map(stepPlanOf);
   const { limits, labels, name } = plan;
-  return { id: 'bench', name, epoch: 1, steps, limits, labels, owner: ownerOfThisProcess(), seed: 1 };
+  return {
+    id: 'bench',
+    name,
+    epoch: 1,
+    steps,
+    limits,
+    labels,
+    owner: ownerOfThisProcess(),
+    seed: 1,
+    recoverAfterMs: null,
+  };
 }
 
 function wired(kit: Kit) {

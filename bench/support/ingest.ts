@@ -36,6 +36,7 @@ export function ingest(bytes: Buffer, folder: string): void {
     delivery: 'auto',
     deadlineAt: null,
     session: null,
+    resumes: false,
     at,
   };
   const attempt = createActor(machine, { input });

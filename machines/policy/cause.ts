@@ -16,6 +16,7 @@ const ORDER: readonly (readonly CauseType[])[] = [
   ['budget'],
   ['protocol-error'],
   ['interrupt'],
+  ['recovery'],
   ['superseded'],
   ['dependency'],
   ['failure'],
@@ -39,6 +40,7 @@ export function outcomeOf(cause: Cause): 'completed' | 'failed' | 'stopped' | 'p
     case 'superseded':
       return 'stopped';
     case 'interrupt':
+    case 'recovery':
       return 'paused';
     case 'runner-crashed':
     case 'run-deadline':

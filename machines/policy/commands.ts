@@ -161,7 +161,7 @@ export function viewOfStatus(status: Status): CommandView {
   const { state, cause = null, steps, asks, steering } = status;
   const byId = new Map(steps.map((step) => [step.id, step.state]));
   const askById = new Map(asks.map((ask) => [ask.id, ask.state]));
-  const { scheduled, routed, queued } = steering.counts;
+  const { scheduled, recovering, routed, queued } = steering.counts;
   return {
     run: state,
     cause,
@@ -176,7 +176,7 @@ export function viewOfStatus(status: Status): CommandView {
       const known = askById.get(id);
       return known === undefined ? null : known === 'asked' ? 'open' : 'ended';
     },
-    openSteers: scheduled + routed + queued,
+    openSteers: scheduled + recovering + routed + queued,
   };
 }
 

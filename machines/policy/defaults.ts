@@ -25,3 +25,5 @@ export const QUIET_AFTER = 60_000;
 export const WRAP_UP = 60_000;
 /** A command file that is no JSON yet may still be being written by hand: until it is so old (reference: none). */
 export const UNFINISHED = 250;
+/** Where a plan has messages recovered: how long nothing may be heard of one that was handed over (reference: 3,000). */
+export const RECOVER_AFTER = 3_000;

@@ -59,6 +59,7 @@ export function classOf(attempt: AttemptOutput, rules: readonly FailureRule[], r
     case 'step-limit':
     case 'budget':
     case 'interrupt':
+    case 'recovery':
     case 'superseded':
     case 'dependency':
       return null;

@@ -23,7 +23,7 @@ export type Request = Pick<SteerStatus, 'id' | 'source' | 'mode' | 'text' | 'at'
   targets: readonly Target[];
 };
 
-const OPEN: readonly TargetState[] = ['scheduled', 'routed', 'queued'];
+const OPEN: readonly TargetState[] = ['scheduled', 'recovering', 'routed', 'queued'];
 
 export const isOpen = ({ state }: Pick<Target, 'state'>): boolean => OPEN.includes(state);
 
@@ -38,18 +38,15 @@ export const isPartial = (targets: readonly Target[]): boolean =>
   stateOf(targets) === 'undelivered' && targets.some(({ state }) => state === 'delivered');
 
 /** A target in another state; what is not open any more stays as it is. */
-export function moved<T extends Target>(
-  targets: readonly T[],
-  step: StepId,
-  to: { state: TargetState; reason?: UndeliveredReason },
-): T[] {
+export function moved<T extends Target>(targets: readonly T[], step: StepId, to: Partial<T> & Pick<T, 'state'>): T[] {
   return targets.map((target) => (target.step === step && isOpen(target) ? { ...target, ...to } : target));
 }
 
-const plain = ({ step, state, reason }: Target): Target => ({
+const plain = ({ step, state, reason, recovered }: Target): Target => ({
   step,
   state,
   ...(reason === undefined ? {} : { reason }),
+  ...(recovered === undefined ? {} : { recovered }),
 });
 
 /** What is shown of a request. `endedAt`: when the last of its targets had its end. */
@@ -68,6 +65,7 @@ export function steerStatus(request: Request, endedAt: Instant): SteerStatus {
     state,
     ...(state === 'undelivered' && reason !== undefined ? { reason } : {}),
     ...(isPartial(targets) ? { partial: true } : {}),
+    ...(targets.some(({ recovered }) => recovered === true) ? { recovered: true } : {}),
     targets: targets.slice(0, MOST_TARGETS).map(plain),
     targetCount: targets.length,
     ...(ended ? { endedAt } : {}),
@@ -103,6 +101,7 @@ export function steeringOf(
   const counts: SteeringCounts = {
     requested: totals.delivered + totals.undelivered + open.length,
     scheduled: gauge('scheduled'),
+    recovering: gauge('recovering'),
     routed: gauge('routed'),
     queued: gauge('queued'),
     ...totals,

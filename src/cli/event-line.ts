@@ -25,6 +25,8 @@ export function eventLine(record: JournalRecord): string {
       return `${record.step}: has ${(record.limitMs / 1000).toFixed(0)} s from now`;
     case 'step.backing-off':
       return `${record.step}: ${oneLine(record.note)}, in ${(record.delayMs / 1000).toFixed(1)} s`;
+    case 'step.recovering':
+      return `${record.step}#${record.attempt}: ${oneLine(record.note)} (message ${oneLine(record.request)})`;
     case 'activity.changed':
       return `${record.step}#${record.attempt}: ${ACTIVITIES[record.state]}`;
     case 'run.appended':
@@ -51,6 +53,7 @@ export function eventLine(record: JournalRecord): string {
       return `command ${record.command} ${record.verdict}${record.reason === undefined ? '' : `: ${record.reason}`}`;
     case 'steer.scheduled':
     case 'steer.routed':
+    case 'steer.recovering':
     case 'steer.queued':
     case 'steer.delivered':
     case 'steer.undelivered':
@@ -100,6 +103,8 @@ function steerLine(record: Extract<JournalRecord, { type: `steer.${string}` }>):
       return `${name} from ${oneLine(record.source)} for ${cut(record.targets.join(', '), MESSAGE_CHARS)}`;
     case 'steer.routed':
       return `${name}: handed to ${record.step}#${record.attempt}`;
+    case 'steer.recovering':
+      return `${name}: nothing was heard of it, ${record.step}#${record.attempt} is interrupted and resumed for it`;
     case 'steer.queued':
       return `${name}: ${record.step} has queued it`;
     case 'steer.delivered':

@@ -124,7 +124,7 @@ const elsewhere: Partial<Record<Place, [Place, string][]>> = {
 function placeOf(path: Path): Place | null {
   const [first, second, third, fourth] = path;
   if (path.length === 0) return 'plan';
-  if (path.length === 1 && first === 'limits') return first;
+  if (path.length === 1 && (first === 'limits' || first === 'steering')) return first;
   if (path.length === 2 && first === 'limits' && second === 'nested') return second;
   if (first === 'agents') return path.length === 2 ? 'agent' : third === 'stop' && fourth !== undefined ? 'stop' : null;
   if (first === 'defaults') return path.length === 1 ? first : insideStep(path.slice(1));

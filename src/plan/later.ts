@@ -6,6 +6,7 @@ const later = {
   plan: ['workspace', 'record', 'hooks', 'pools'],
   limits: ['budget', 'output', 'turns', 'tools'],
   nested: [],
+  steering: [],
   defaults: ['output', 'accept', 'workspace', 'record', 'budget', 'thinking', 'template'],
   step: [
     'parallel',

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { AgentSettings } from '../agents/index.ts';
 import type { ProofLevel, StopRung } from '../../machines/protocol.ts';
+import { RECOVER_AFTER } from '../../machines/policy/defaults.ts';
 import { type Attempts, attemptsOf } from './attempts.ts';
 import { COMMAND } from './checks.ts';
 import { limitOf, millisecondsOf } from './duration.ts';
@@ -37,6 +38,7 @@ export function fillIn(input: PlanInput, { cwd: base, name, proof }: Fallbacks):
       nested: nestedOf(input.limits?.nested),
     },
     labels: { ...input.labels },
+    ...steeringOf(input.steering?.recover),
     agents: Object.fromEntries(Object.entries(input.agents ?? {}).map(([key, agent]) => [key, settings(key, agent)])),
     ...(input.defaults === undefined ? {} : { defaults: input.defaults }),
     steps: input.steps.map((step, index) => ({
@@ -67,6 +69,11 @@ function fillStep(step: StepInput, plan: PlanInput, cwd: string, needs: string[]
 function nestedOf(given: NonNullable<PlanInput['limits']>['nested']): NestedLimits {
   const { depth, total } = DEFAULT_NESTED;
   return { depth: given?.depth ?? depth, total: given?.total ?? total };
+}
+
+function steeringOf(recover: string | number | boolean | undefined): Pick<ResolvedPlan, 'steering'> {
+  if (recover === undefined || recover === false) return {};
+  return { steering: { recoverAfterMs: recover === true ? RECOVER_AFTER : millisecondsOf(recover) } };
 }
 
 function needsOf(steps: StepInput[], index: number, position: ReadonlyMap<string, number>): string[] {

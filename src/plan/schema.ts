@@ -159,6 +159,13 @@ const limits = z.strictObject({
     .meta({ description: 'Limits of runs that the steps of this run start, and of those below them.' }),
 });
 
+const steering = z.strictObject({
+  recover: z.union([z.boolean(), duration], { error: 'must be true, false, or a duration like 10s' }).optional().meta({
+    description:
+      'When nothing is heard of a message that was handed to an agent: interrupt its step, resume it and hand the message over again, once in the run. true: after 3s. A duration: after that. Default: false.',
+  }),
+});
+
 const defaults = z.strictObject({
   agent: line(100).optional().meta({ description: 'For task steps that name none.' }),
   model: model.optional(),
@@ -181,6 +188,7 @@ export const planSchema = z.strictObject({
     .optional()
     .meta({ description: 'Kept with the run, for finding it again.' }),
   limits: limits.optional(),
+  steering: steering.optional().meta({ description: 'What is done about messages to agents.' }),
   defaults: defaults.optional(),
   agents: z
     .record(
@@ -206,6 +214,7 @@ export const knownFields = {
   plan: Object.keys(planSchema.shape),
   limits: Object.keys(limits.shape),
   nested: Object.keys(nested.shape),
+  steering: Object.keys(steering.shape),
   defaults: Object.keys(defaults.shape),
   agent: Object.keys(agentDefinition.shape),
   stop: Object.keys(stopRung.shape),

@@ -12,6 +12,11 @@ export interface ResolvedPlan {
   /** `concurrency`: 1 to 64, default 4. `timeoutMs`: whole milliseconds for the run; null (the default) is none. */
   limits: { concurrency: number; timeoutMs: number | null; nested: NestedLimits };
   labels: Record<string, string>;
+  /**
+   * `recoverAfterMs`: how long nothing may be heard of a message to an agent before its step is interrupted and resumed for
+   * it, once in the run. Missing: never, the default.
+   */
+  steering?: { recoverAfterMs: number };
   /** The definitions the plan itself brings, by name. Built-in agents are not listed. */
   agents: Record<string, AgentSettings>;
   /** As they were written: for steps that are appended later. Those of the plan have taken them in. */

@@ -134,6 +134,8 @@ export function describeCause(cause: Cause): string {
       return `the agent broke its protocol: ${inline(cause.reason)}`;
     case 'interrupt':
       return `interrupted by ${inline(cause.source)}`;
+    case 'recovery':
+      return `interrupted, to be resumed, because nothing was heard of the message ${inline(cause.request)}`;
     case 'superseded':
       return `${inline(cause.by)} took its place`;
     case 'dependency':

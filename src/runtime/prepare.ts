@@ -26,7 +26,8 @@ export const prepare = (kit: Kit) =>
     const { container } = contained;
     const { agent } = found;
     kit.prepared.set(step.id, { agent, step, texts: texts.texts, token, container });
-    return { type: 'ready', at: kit.now(), token, ladder: ladderFor(kit, agent) };
+    const { resume: resumes } = agent.adapter.capabilities;
+    return { type: 'ready', at: kit.now(), token, ladder: ladderFor(kit, agent), resumes };
   });
 
 /** What the attempt may have started in its turn ends first: it has a record to finish, and children of its own. */

@@ -357,6 +357,7 @@ function inputOf({ plan, dir, epoch, owner, env, nest = null }: RuntimeOptions):
     labels: { ...plan.labels },
     owner,
     seed: randomInt(2 ** 31),
+    recoverAfterMs: plan.steering?.recoverAfterMs ?? null,
     ...(nest === null || parent === null ? {} : { parent: { ...parent, depth: nest.depth } }),
   };
 }

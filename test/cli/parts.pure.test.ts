@@ -157,7 +157,17 @@ function statusWith(steps: StepStatus[], more: Partial<Status> = {}): Status {
     counts,
     labels: {},
     steering: {
-      counts: { requested: 0, scheduled: 0, routed: 0, queued: 0, delivered: 0, undelivered: 0, partial: 0, late: 0 },
+      counts: {
+        requested: 0,
+        scheduled: 0,
+        recovering: 0,
+        routed: 0,
+        queued: 0,
+        delivered: 0,
+        undelivered: 0,
+        partial: 0,
+        late: 0,
+      },
       recent: [],
     },
     asks: [],

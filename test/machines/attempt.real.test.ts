@@ -106,7 +106,16 @@ const real = (watched: Partial<AttemptLimits>): PathModel => ({
 
 const ATTEMPT_MS = 10_000;
 const STALL_MS = QUIET_AFTER + 10_000;
-const worlds = [real({ attemptMs: ATTEMPT_MS }), real({ stall: { afterMs: STALL_MS, action: 'stop' } })];
+/** One that goes on in a session, and can be gone on with: little happens to it. */
+const resumed: PathModel = {
+  ...real({}),
+  input: attemptInput({ ladder: LADDER, limits: NO_LIMITS, session: 's1', resumes: true, at: AT }),
+  feasible: (snapshot, event) =>
+    ['child.started', 'steer.recover', 'child.exited', 'child.drained', 'xstate.done.actor.termination'].includes(
+      event.type,
+    ) && real({}).feasible?.(snapshot, event) !== false,
+};
+const worlds = [real({ attemptMs: ATTEMPT_MS }), real({ stall: { afterMs: STALL_MS, action: 'stop' } }), resumed];
 
 /** An adapter that gives up on a line of garbage: none of ours does yet. */
 const easilyBroken = (adapter: AgentAdapter): AgentAdapter => ({
@@ -184,6 +193,7 @@ function cause(event: EventObject, { actor, clock, deliveries, ...world }: World
         await agent.withdraw(id);
       });
     case 'deadline.moved':
+    case 'steer.recover':
     case 'end':
       return whenItStands(() => actor.send(event));
     case 'child.active':

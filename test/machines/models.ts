@@ -55,6 +55,7 @@ export const RETRY: RetryPlan = {
 };
 export const STOP: Cause = { type: 'stop', at: AT, source: 'test' };
 const INTERRUPT: Cause = { type: 'interrupt', at: AT, source: 'test' };
+const RECOVERY: Cause = { type: 'recovery', at: AT, request: 'm1' };
 const SUCCESS: AgentEnd = { type: 'success', chars: 2, stop: 'stop' };
 const FAILURE: AgentEnd = { type: 'failure', failure };
 const member: Member = { pid: 7, startTime: 70, by: 'token', command: 'sleep' };
@@ -96,6 +97,7 @@ export const attemptModel: PathModel = {
     delivery: 'auto',
     deadlineAt: null,
     session: null,
+    resumes: true,
     at: AT,
   } satisfies AttemptInput,
   variants: table({
@@ -116,6 +118,7 @@ export const attemptModel: PathModel = {
         usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, turns: 1, tools: 0 },
       } as never,
     ],
+    'steer.recover': [{ type: 'steer.recover', at: AT, id: 'm1', attempt: 1 } as never],
     'child.ended': [
       { type: 'child.ended', at: AT, end: SUCCESS } as never,
       { type: 'child.ended', at: AT, end: FAILURE } as never,
@@ -165,6 +168,16 @@ export const attemptModel: PathModel = {
         return true;
     }
   },
+};
+
+/** One whose session is known, and little that can happen to it. */
+const resumableModel: PathModel = {
+  ...attemptModel,
+  input: { ...(attemptModel.input as AttemptInput), session: 's1' } satisfies AttemptInput,
+  feasible: (snapshot, event) =>
+    ['child.started', 'child.exited', 'child.drained', 'steer.recover', 'xstate.done.actor.termination'].includes(
+      event.type,
+    ) && attemptModel.feasible?.(snapshot, event) !== false,
 };
 
 /* ------------------------------------------------------------------ termination */
@@ -273,6 +286,9 @@ export const attemptOutput = (
   at: AT,
 });
 
+const causeOfOutput = (event: EventObject): string | undefined =>
+  (event as { output?: Partial<AttemptOutput> }).output?.cause?.type;
+
 export const stepModel: PathModel = {
   machine: stepMachine,
   input: {
@@ -291,6 +307,8 @@ export const stepModel: PathModel = {
     'attempt.live': [{ type: 'attempt.live', at: AT, step: 'a', attempt: 1 } as never],
     'command.heard': [{ type: 'command.heard', at: AT, step: 'a', command: 'c1', taken: true } as never],
     'steer.heard': [{ type: 'steer.heard', at: AT, step: 'a', id: 'm1', state: 'delivered' } as never],
+    'steer.recover': [1, 2].map((attempt) => ({ type: 'steer.recover', at: AT, id: 'm1', attempt }) as never),
+    'steer.recovery': [{ type: 'steer.recovery', at: AT, step: 'a', attempt: 1, id: 'm1', taken: true } as never],
     'ask.asked': [
       { type: 'ask.asked', at: AT, step: 'a', attempt: 1, ask: 'q1', text: TEXT, expiresAt: null } as never,
     ],
@@ -299,16 +317,19 @@ export const stepModel: PathModel = {
     'step.extend': [{ type: 'step.extend', at: AT, limitMs: 1_000 } as never],
     'models.cooling': [{ type: 'models.cooling', cooling: {} } as never],
     'xstate.done.actor.prepare': [
-      done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER }),
+      done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER, resumes: true }),
       done('prepare', { type: 'refused', at: AT, failure: { code: 'cwd-missing', message: 'no' } }),
     ],
     'xstate.done.actor.attempt': [
       done('attempt', attemptOutput('completed')),
       done('attempt', attemptOutput('failed')),
       done('attempt', attemptOutput('completed', 'survived')),
+      done('attempt', { ...attemptOutput('completed'), outcome: 'paused', cause: RECOVERY, session: 's1' }),
     ],
   }),
   identity: ({ context }) => [context.cause?.type, context.failure?.code, context.attempts.length, context.tries.task],
+  /** The run has one step resumed for the sake of a message, once. */
+  feasible: ({ context }, event) => context.attempts.length === 0 || causeOfOutput(event) !== 'recovery',
 };
 
 /* ------------------------------------------------------------------ run */
@@ -324,6 +345,7 @@ export const RUN_INPUT: RunInput = {
   labels: {},
   owner: OWNER,
   seed: 1,
+  recoverAfterMs: 3_000,
 };
 
 const stepOutput = (step: string, outcome: StepOutput['outcome']): StepOutput => ({
@@ -338,7 +360,9 @@ const stepOutput = (step: string, outcome: StepOutput['outcome']): StepOutput =>
   at: AT,
 });
 
-const MESSAGES = ['attempt.live', 'attempt.over', 'steer.hand', 'steer.waits', 'steer.heard', 'ask.asked', 'ask.gone'];
+const RECOVERY_NEWS = ['steer.missed', 'steer.recovery'];
+const WITHOUT_RECOVERY = ['steer.hand', 'steer.waits', 'steer.heard', 'ask.asked', 'ask.gone'];
+const MESSAGES = ['attempt.live', 'attempt.over', ...WITHOUT_RECOVERY, ...RECOVERY_NEWS];
 const AROUND = ['run.end', 'run.refuse', 'deadline.reached', 'step.released', 'model.failed', 'clock.jumped'];
 
 /** All at once would be too many states: each model leaves a part of the world out, and together they have everything. */
@@ -352,12 +376,13 @@ const runModel = (part: {
   input: { ...RUN_INPUT, steps: part.steps },
   variants: (type, snapshot) => runVariants(type, snapshot, part),
   identity: ({ context }) => {
-    const { waiting, live, released, settled, cause, outcome, endedAt, steers, asks, asked, open, attempts } = context;
+    const { waiting, live, released, settled, cause, outcome, endedAt, steers, recovery, asks, asked, open, attempts } =
+      context;
     const paused = settled.flatMap((one: StepOutput) => (one.outcome === 'paused' ? [one.step] : []));
     return [
       [waiting, live, released, paused.toSorted()],
       [cause?.type, outcome?.state, endedAt !== null],
-      [steers, asks.length, asked.length > 0, open.length, Object.keys(attempts)],
+      [steers, recovery?.state, asks.length, asked.length > 0, open.length, Object.keys(attempts)],
     ];
   },
   feasible: ({ context }, { type }) =>
@@ -381,7 +406,13 @@ export const runModels: PathModel[] = [
     steps: RUN_INPUT.steps.slice(0, 1),
     commands: ['stop', 'stopStep', 'steer', 'answer'],
     outcomes: ['completed'],
-    without: AROUND,
+    without: [...AROUND, ...RECOVERY_NEWS],
+  }),
+  runModel({
+    steps: RUN_INPUT.steps.slice(0, 1),
+    commands: ['stop', 'steer'],
+    outcomes: ['completed'],
+    without: [...AROUND, ...WITHOUT_RECOVERY],
   }),
 ];
 
@@ -439,6 +470,8 @@ function runVariants(
       .flatMap(({ id }) => ofFirst({ type, command: id, taken: true })),
     'steer.hand': ofFirst({ type, id: 'steer', mode: 'auto' }),
     'steer.waits': [{ type, at: AT, id: 'steer' } as never],
+    'steer.missed': ofFirst({ type, id: 'steer', attempt: 1 }),
+    'steer.recovery': [true, false].flatMap((taken) => ofFirst({ type, id: 'steer', attempt: 1, taken })),
     'steer.heard': ofFirst({ type, id: 'steer', state: 'delivered' }),
     'ask.asked': ofFirst({ type, attempt: 1, ask: 'q1', text: TEXT, expiresAt: null }),
     'ask.gone': ofFirst({ type, ask: 'q1' }),
@@ -487,12 +520,22 @@ const askOutput = (id: string) => ({
 
 const steeringModel = (targets: string[], expiresMs: number | null): PathModel => ({
   machine: steeringMachine,
-  input: { id: 'm1', source: 'test', mode: 'auto', text: TEXT, targets, expiresMs, at: AT } satisfies SteeringInput,
+  input: {
+    id: 'm1',
+    source: 'test',
+    mode: 'auto',
+    text: TEXT,
+    targets,
+    expiresMs,
+    recoverAfterMs: null,
+    at: AT,
+  } satisfies SteeringInput,
   variants: (type) => {
     const each = (event: object): EventObject[] => targets.map((step) => ({ type, at: AT, step, ...event }) as never);
     return table({
       'attempt.live': each({ attempt: 1 }),
       'attempt.over': each({ attempt: 1 }),
+      'steer.recovery': [{ type, at: AT, step: 'other', attempt: 1, id: 'm1', taken: true } as never],
       'step.over': each({}),
       'run.over': [{ type, at: AT } as never],
       'steer.heard': [
@@ -507,10 +550,51 @@ const steeringModel = (targets: string[], expiresMs: number | null): PathModel =
     context.targets.map(({ state, reason }: { state: string; reason?: string }) => [state, reason]),
 });
 
+/** Of the first target nothing is heard, and it is resumed; of the others much is heard. */
+const recoveringModel = (targets: [string, ...string[]]): PathModel => ({
+  machine: steeringMachine,
+  input: {
+    id: 'm1',
+    source: 'test',
+    mode: 'auto',
+    text: TEXT,
+    targets,
+    expiresMs: 60_000,
+    recoverAfterMs: 3_000,
+    at: AT,
+  } satisfies SteeringInput,
+  variants: (type) => {
+    const [first, ...others] = targets;
+    const of = (step: string, event: object): EventObject => ({ type, at: AT, step, id: 'm1', ...event }) as never;
+    return table({
+      'attempt.live': [
+        of(first, { attempt: 1 }),
+        of(first, { attempt: 2 }),
+        ...others.map((o) => of(o, { attempt: 1 })),
+      ],
+      'attempt.over': [of(first, { attempt: 1 })],
+      'steer.recovery': [of(first, { attempt: 1, taken: true })],
+      'step.over': [of(first, {})],
+      'run.over': [of(first, {})],
+      'steer.heard': [
+        ...(others.length === 0 ? ['queued', 'taken', 'delivered'] : ['delivered']).map((state) =>
+          of(first, { state }),
+        ),
+        ...(others.length === 0 ? [of(first, { state: 'undelivered', reason: 'aborted' })] : []),
+        ...others.map((other) => of(other, { state: 'queued' })),
+      ],
+    })(type);
+  },
+  identity: ({ context }) =>
+    context.targets.map(({ state, attempt, taken }: Record<string, unknown>) => [state, attempt, taken]),
+});
+
 export const steeringModels: PathModel[] = [
   steeringModel(['a'], null),
   steeringModel(['a'], 60_000),
   steeringModel(['a', 'b'], 60_000),
+  recoveringModel(['a']),
+  recoveringModel(['a', 'b']),
 ];
 
 /* ------------------------------------------------------------------ ask */
@@ -574,7 +658,7 @@ export const inboxModels: PathModel[] = [inboxModel(false), inboxModel(true)];
 export const models: Record<string, PathModel[]> = {
   run: runModels,
   step: [stepModel],
-  attempt: [attemptModel],
+  attempt: [attemptModel, resumableModel],
   activity: activityModels,
   termination: terminationModels,
   finalize: [finalizeModel],

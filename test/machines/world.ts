@@ -225,7 +225,7 @@ export class World {
     if (attempt === undefined) {
       return [
         deadline,
-        to(step, 'ready', () => done({ type: 'ready', at: this.at(), token: 't', ladder: LADDER })),
+        to(step, 'ready', () => done({ type: 'ready', at: this.at(), token: 't', ladder: LADDER, resumes: true })),
         to(step, 'refused', () =>
           done({ type: 'refused', at: this.at(), failure: { code: 'cwd-missing', message: 'no' } }),
         ),

@@ -42,6 +42,8 @@ describe('each mistake has its line, its field and its code', () => {
     ['concurrency 65', `limits: { concurrency: 65 }\n${two}`, ['1:24 limits.concurrency bad-value']],
     ['concurrency 1.5', `limits: { concurrency: 1.5 }\n${two}`, ['1:24 limits.concurrency wrong-type']],
     ['a depth too far', `limits: { nested: { depth: 17 } }\n${two}`, ['1:28 limits.nested.depth bad-value']],
+    ['a patience that is none', `steering: { recover: never }\n${two}`, ['1:22 steering.recover bad-value']],
+    ['steering that is unknown', `steering: { retry: true }\n${two}`, ['1:13 steering.retry unknown-field']],
     ['half a nested run', `limits: { nested: { total: 1.5 } }\n${two}`, ['1:28 limits.nested.total wrong-type']],
     ['a limit that is none', `limits: { nested: { most: 5 } }\n${two}`, ['1:21 limits.nested.most unknown-field']],
     ['a timeout of 0', `${two}    timeout: 0s\n`, ['8:14 steps[1].timeout bad-value']],

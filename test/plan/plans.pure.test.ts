@@ -9,6 +9,7 @@ name: fix and review
 cwd: work
 labels: { team: billing }
 limits: { concurrency: 2, timeout: 1h30m, nested: { depth: 1 } }
+steering: { recover: true }
 defaults: { agent: pi, model: [one, two], timeout: 10m, env: { A: a, B: b } }
 agents:
   mine:
@@ -49,6 +50,7 @@ describe('a plan with everything', () => {
       cwd: '/plans/sub/work',
       limits: { concurrency: 2, timeoutMs: 5_400_000, nested: { depth: 1, total: 10 } },
       labels: { team: 'billing' },
+      steering: { recoverAfterMs: 3_000 },
       agents: {
         mine: {
           name: 'mine',

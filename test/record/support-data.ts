@@ -36,7 +36,17 @@ export function statusOf(id: string, seq = 1): Status {
     },
     labels: {},
     steering: {
-      counts: { requested: 0, scheduled: 0, routed: 0, queued: 0, delivered: 0, undelivered: 0, partial: 0, late: 0 },
+      counts: {
+        requested: 0,
+        scheduled: 0,
+        recovering: 0,
+        routed: 0,
+        queued: 0,
+        delivered: 0,
+        undelivered: 0,
+        partial: 0,
+        late: 0,
+      },
       recent: [],
     },
     asks: [],

@@ -267,6 +267,41 @@ describe('steer', () => {
     await conclude(run);
   });
 
+  test('one of which nothing is heard: where the plan says so, its agent is resumed for it, and takes it', async () => {
+    const { run, agents } = await withAgents([agent('a', { timeout: '1h' })], { steering: { recover: 100 } });
+    const a = await agents.next();
+    await a.ignore('steer');
+    const receipt = run.steer('use the other folder');
+    expect(await a.nextSteer()).toBe('use the other folder');
+    const again = await agents.next();
+    // The same session, told of it anew.
+    expect(again.argv.join(' ')).toContain(sessionsIn(run).at(-1) ?? 'a session');
+    expect(await again.nextSteer()).toBe('use the other folder');
+    // It came before the session was gone on with, so it was taken along.
+    await again.tasked();
+    await again.say('as you say');
+    expect(await receipt).toMatchObject({
+      verdict: 'delivered',
+      detail: 'nothing was heard of it at first: an agent was interrupted and resumed for it, once',
+    });
+    // Once in a run.
+    await again.ignore('steer');
+    const second = run.steer('and the tests');
+    await again.nextSteer();
+    await run.stop();
+    expect(verdictOf(await second)).toMatch(/^undelivered (unconfirmed|step-ended)$/);
+    const { status, records } = await conclude(run);
+    expect(status.steps[0]).toMatchObject({ state: 'stopped', attempt: 2 });
+    expect(status.steps[0]?.attempts?.map(({ outcome }) => outcome)).toEqual(['paused', 'stopped']);
+    expect(records.flatMap(({ type }) => (type.endsWith('recovering') ? [type] : []))).toEqual([
+      'steer.recovering',
+      'step.recovering',
+    ]);
+    expect(records.some(({ type }) => type === 'step.resumed')).toBe(false);
+    expectNoText(run, 'use the other folder');
+    await a.gone();
+  });
+
   test('what is taken when its time was over is on record as late, and changes no verdict', async () => {
     const { run, agents } = await withAgents([agent('a')]);
     const a = await agents.next();

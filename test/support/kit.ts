@@ -133,6 +133,7 @@ export const attemptInput = (given: Partial<AttemptInput> & Pick<AttemptInput, '
   limits: { attemptMs: null, firstOutputMs: null, stall: null, toolMs: null },
   leftovers: 'end',
   delivery: 'auto',
+  resumes: false,
   deadlineAt: null,
   session: null,
   ...given,

@@ -87,6 +87,7 @@ export const causeSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('budget'), at: instant, budget: z.enum(['turns', 'tools', 'usage']) }),
   z.object({ type: z.literal('protocol-error'), at: instant, reason: z.string() }),
   z.object({ type: z.literal('interrupt'), ...commanded }),
+  z.object({ type: z.literal('recovery'), at: instant, request: z.string() }),
   z.object({ type: z.literal('superseded'), at: instant, by: z.string() }),
   z.object({ type: z.literal('dependency'), at: instant, step: z.string() }),
   z.object({ type: z.literal('failure'), at: instant, reason: failureCode }),
@@ -294,6 +295,7 @@ export const steerMode = z.enum(['now', 'next', 'auto']) satisfies z.ZodType<Ste
 
 export const targetState = z.enum([
   'scheduled',
+  'recovering',
   'routed',
   'queued',
   'delivered',
@@ -304,4 +306,5 @@ export const targetSchema = z.object({
   step: z.string(),
   state: targetState,
   reason: undeliveredReason.exactOptional(),
+  recovered: z.boolean().exactOptional().describe('its agent was interrupted and resumed for it'),
 }) satisfies z.ZodType<Target>;

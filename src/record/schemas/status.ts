@@ -94,14 +94,16 @@ const steerStatusSchema = z.object({
   state: targetState.describe('as far as the slowest of its targets'),
   reason: undeliveredReason.exactOptional(),
   partial: z.boolean().exactOptional(),
+  recovered: z.boolean().exactOptional().describe('an agent was interrupted and resumed for it'),
   targets: z.array(targetSchema).describe('at most 16'),
   targetCount: whole,
   endedAt: instant.exactOptional(),
 }) satisfies z.ZodType<SteerStatus>;
 
 const steeringCountsSchema = z.object({
-  requested: whole.describe('all: each is counted in one of the next five'),
+  requested: whole.describe('all: each is counted in one of the next six'),
   scheduled: whole,
+  recovering: whole,
   routed: whole,
   queued: whole,
   delivered: whole,

@@ -149,8 +149,10 @@ function answer(name: string, command: Record<string, unknown>): void {
       return;
     case 'steer':
     case 'follow_up':
-      voice.queue(name === 'steer' ? 'steering' : 'followUp', String(command['message']));
-      voice.answer(name, id, {});
+      if (!ignored.has('steer')) {
+        voice.queue(name === 'steer' ? 'steering' : 'followUp', String(command['message']));
+        voice.answer(name, id, {});
+      }
       tell({ t: 'steer', text: String(command['message']) });
       return;
     case 'abort':
@@ -180,7 +182,7 @@ function prompt(id: unknown, task: string): void {
 function listenTo(modes: SteerMode[]): void {
   listen(steerDir, modes, (request) => {
     inMailbox.push({ ...request, taken: false });
-    if (mode === 'json') {
+    if (mode === 'json' && !ignored.has('steer')) {
       voice.queue(request.mode === 'next' ? 'followUp' : 'steering', request.text);
       acknowledge(steerDir, request, { state: 'queued' });
     }

@@ -65,7 +65,10 @@ export interface FakeChild {
   stderr(text: string): Promise<void>;
   /** Exactly `bytes` on stdout, in lines of `lineBytes` (newline included): progress records, or text where none fits. */
   flood(size: { bytes: number; lineBytes: number }): Promise<void>;
-  /** From now on: a signal, an `abort`, the end of stdin or of the rig has no effect. Signals are still noted. */
+  /**
+   * From now on: a signal, an `abort`, the end of stdin or of the rig has no effect; of a message (`steer`) it says nothing.
+   * Signals and messages are still noted.
+   */
   ignore(what: Ignorable): Promise<void>;
 
   /** Starts a grandchild in the same group that keeps stdout and stderr open, whatever becomes of the agent. */

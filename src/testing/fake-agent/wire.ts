@@ -19,7 +19,7 @@ export const SEEN_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 export type SeenSignal = (typeof SEEN_SIGNALS)[number];
 
 /** What an agent can be told to take no notice of. `control-close`: the end of its rig. */
-export type Ignorable = SeenSignal | 'abort' | 'stdin-close' | 'control-close';
+export type Ignorable = SeenSignal | 'abort' | 'steer' | 'stdin-close' | 'control-close';
 
 export type StopReason = 'stop' | 'length' | 'toolUse' | 'error' | 'aborted';
 
