@@ -1,6 +1,7 @@
 /** What can go wrong before a run exists, or when something is asked of one. Stable. */
 export type ErrorCode =
   | 'plan-invalid'
+  | 'config-invalid'
   | 'root-refused'
   | 'run-exists'
   | 'bad-id'

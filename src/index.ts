@@ -22,7 +22,15 @@ export { listAgents } from './runtime/list-agents.ts';
 export { CoxswainError, isCoxswainError, type ErrorCode } from './errors.ts';
 
 export type { AgentReport, AgentSettings, Capabilities, Permission } from './agents/index.ts';
-export type { PlanError, PlanErrorCode, PlanInput, ResolvedPlan, ResolvedStep, TaskRequest } from './plan/index.ts';
+export type {
+  AgentInput,
+  PlanError,
+  PlanErrorCode,
+  PlanInput,
+  ResolvedPlan,
+  ResolvedStep,
+  TaskRequest,
+} from './plan/index.ts';
 export type { AttemptResult, RunResult, StepOutputRef, StepResult } from './record/index.ts';
 export { describeCause, describeProof } from './record/index.ts';
 export type * from '../machines/protocol.ts';

@@ -1,12 +1,14 @@
-/** Writes the table of docs/agents.md that says what was asked of every adapter, from the data files in test/conformance. */
+/**
+ * Writes the tables of docs/agents.md: what was asked of every adapter, from the data files in test/conformance, and what
+ * each can honour of a definition.
+ */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Subject, conformanceTable, readSubject } from '../src/testing/index.ts';
+import { honoursTable } from './honours.ts';
 
 const FOLDER = 'test/conformance';
 const PAGE = 'docs/agents.md';
-const BEGIN = '<!-- conformance: made by `npm run conformance` -->\n\n';
-const END = '\n<!-- /conformance -->';
 
 /** A column for each data file. */
 export function subjects(root = '.'): Subject[] {
@@ -14,12 +16,17 @@ export function subjects(root = '.'): Subject[] {
   return files.toSorted().map((name) => readSubject(join(root, FOLDER, name)));
 }
 
-/** The page with the table as it has to be. */
+/** The page with its tables as they have to be. */
 export function pageWithTable(page: string, all: readonly Subject[]): string {
-  const from = page.indexOf(BEGIN);
-  const to = page.indexOf(END);
-  if (from < 0 || to < from) throw new Error(`${PAGE} has no place for the table`);
-  return page.slice(0, from + BEGIN.length) + conformanceTable(all) + page.slice(to);
+  return withTable(withTable(page, 'conformance', conformanceTable(all)), 'honours', honoursTable());
+}
+
+function withTable(page: string, name: string, table: string): string {
+  const begin = `<!-- ${name}: made by \`npm run conformance\` -->\n\n`;
+  const from = page.indexOf(begin);
+  const to = page.indexOf(`\n<!-- /${name} -->`, from);
+  if (from < 0 || to < from) throw new Error(`${PAGE} has no place for the table "${name}"`);
+  return page.slice(0, from + begin.length) + table + page.slice(to);
 }
 
 if (process.argv[1]?.endsWith('conformance.js') === true) {

@@ -2,13 +2,13 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mailboxJsonSchemas } from '../src/mailbox/index.ts';
-import { planJsonSchema } from '../src/plan/index.ts';
+import { configJsonSchema, planJsonSchema } from '../src/plan/index.ts';
 import { jsonSchemas } from '../src/record/index.ts';
 
 const folder = 'schema';
 
 export function schemaFiles(): Map<string, string> {
-  const schemas = { plan: planJsonSchema(), ...jsonSchemas(), ...mailboxJsonSchemas() };
+  const schemas = { plan: planJsonSchema(), config: configJsonSchema(), ...jsonSchemas(), ...mailboxJsonSchemas() };
   return new Map(
     Object.entries(schemas).map(([name, schema]) => [`${name}.json`, `${JSON.stringify(schema, null, 2)}\n`]),
   );

@@ -1,5 +1,9 @@
 import type { Failure, SteerMode, StopRung, UndeliveredReason, Usage } from '../../machines/protocol.ts';
 import type { MailboxPaths } from '../mailbox/index.ts';
+import type { Mode } from './honours.ts';
+import type { AgentSettings } from './settings.ts';
+
+export type { AgentSettings, Permission } from './settings.ts';
 
 /**
  * How one kind of agent is launched, spoken to and understood.
@@ -13,10 +17,12 @@ export interface AgentAdapter {
   /** Polite first, certain last. Always ends in SIGKILL. */
   readonly stopLadder: readonly StopRung[];
   /**
-   * What the settings ask for and this adapter cannot do, as one sentence for people; null when there is nothing.
-   * `launch` and `open` are only called after this said null for the same use.
+   * Its wire modes, the default one first, and what of a definition it can honour in each. Definitions that ask for more
+   * are refused (`refusalsOf`), and never come to `launch` and `open`.
    */
-  refuse(settings: AgentSettings, use: AgentUse): string | null;
+  readonly modes: readonly [Mode, ...Mode[]];
+  /** What its program is usually called; null: a definition has to say its `command`. */
+  readonly program: string | null;
   launch(request: LaunchRequest): Launch;
   open(request: LaunchRequest): AgentSession;
 }
@@ -44,37 +50,6 @@ export interface Capabilities {
   /** Empty text at a natural, successful end is a result (commands) or a failure (agents). */
   emptyOutput: 'result' | 'failure';
 }
-
-/** An agent definition after defaults: what a plan, a config file or the library said. */
-export interface AgentSettings {
-  /** The name steps use. */
-  name: string;
-  adapter: string;
-  /** Executable and leading arguments; default is the adapter's own look-up (COXSWAIN_AGENT_<NAME>, then PATH). */
-  command?: string[];
-  /** Wire mode where the adapter has more than one (`pi`: rpc, json). */
-  mode?: string;
-  /** Names of environment variables passed through; default is all of the runner's. */
-  env?: string[];
-  /** Arguments added at the end of the adapter's own. */
-  args?: string[];
-  /**
-   * How the task reaches the program of a `command` agent. `stdin` (default): it is the whole of stdin. `argv`: the last
-   * argument, which about 128 KiB are too long for. `file`: a file, whose path takes the place of `{file}` in `command`
-   * and `args`, or is the last argument.
-   */
-  task?: 'stdin' | 'argv' | 'file';
-  /** Replaces the adapter's ladder. */
-  stop?: StopRung[];
-  /**
-   * What an agent is answered that asks whether it may use a tool, by the tool's name or kind; `*` is every other. What is
-   * not named is denied. Without any, it is what the adapter takes for the least with which a task can be done.
-   */
-  permissions?: Record<string, Permission>;
-}
-
-/** `ask`: somebody is asked (no adapter of this version can wait for that). */
-export type Permission = 'allow' | 'deny' | 'ask';
 
 export interface LaunchRequest {
   settings: AgentSettings;

@@ -1,14 +1,6 @@
-import type {
-  AgentAdapter,
-  AgentEvent,
-  AgentSession,
-  AgentSettings,
-  AgentUse,
-  Launch,
-  LaunchRequest,
-  Reply,
-} from './adapter.ts';
+import type { AgentAdapter, AgentEvent, AgentSession, AgentUse, Launch, LaunchRequest, Reply } from './adapter.ts';
 import { mailboxEnvironment } from '../mailbox/index.ts';
+import { NOTHING } from './honours.ts';
 import { handOver } from './delivery.ts';
 import { type ChildExit, agentExitFailure, exitFailure } from './exit.ts';
 import { withoutLastNewline } from './text.ts';
@@ -40,18 +32,11 @@ export const commandAdapter: AgentAdapter = {
     { do: 'SIGTERM', graceMs: 3000 },
     { do: 'SIGKILL', graceMs: 1000 },
   ],
-  refuse,
+  modes: [{ name: null, honours: { ...NOTHING, task: true } }],
+  program: null,
   launch,
   open: createCommandSession,
 };
-
-function refuse(settings: AgentSettings, use: AgentUse): string | null {
-  if (settings.mode !== undefined) return `agent "${settings.name}": the command adapter has no modes`;
-  if (use === 'task' && (settings.command ?? []).length === 0) {
-    return `agent "${settings.name}": the command adapter needs a "command" to give the task to`;
-  }
-  return null;
-}
 
 function launch(request: LaunchRequest): Launch {
   const { settings, run, task, cwd, mailbox } = request;

@@ -2,16 +2,25 @@ export type {
   AgentAdapter,
   AgentEvent,
   AgentSession,
-  AgentSettings,
   AgentUse,
   Capabilities,
   Launch,
   LaunchRequest,
-  Permission,
   Reply,
   SteerEvent,
   SteerMessage,
 } from './adapter.ts';
+export {
+  type AgentSettings,
+  type Inherited,
+  type McpServer,
+  type Permission,
+  type SessionUse,
+  INHERITED,
+  THINKING,
+} from './settings.ts';
+export type { Honours, Mode } from './honours.ts';
+export type { Refusal } from './refusals.ts';
 export { mayChange } from './may-change.ts';
 export { type Environment, agentVariable } from './executable.ts';
 export {
@@ -21,5 +30,9 @@ export {
   type AgentResolution,
   type Registry,
   type RegistryOptions,
+  adapterHonours,
+  adapterIds,
+  adapterModes,
   createRegistry,
+  definitionRefusals,
 } from './registry.ts';

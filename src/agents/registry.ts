@@ -5,8 +5,10 @@ import { codexAdapter } from './codex/index.ts';
 import { commandAdapter } from './command.ts';
 import { type Environment, type Located, locate } from './executable.ts';
 import { geminiAdapter } from './gemini/index.ts';
+import type { Honours, Mode } from './honours.ts';
 import { opencodeAdapter } from './opencode/index.ts';
 import { piAdapter } from './pi/index.ts';
+import { type Refusal, misuseOf, modeOf, refusalsOf } from './refusals.ts';
 import { readVersion } from './version.ts';
 
 /** An agent by its name: adapter and settings. Says nothing about whether its program exists. */
@@ -30,7 +32,8 @@ export type AgentResolution =
 /** A line of `coxswain agents`. */
 export interface AgentReport {
   name: string;
-  adapter: string;
+  /** Null where the definition does not say one that can be read. */
+  adapter: string | null;
   builtIn: boolean;
   /** Null where the adapter is unknown; `problem` says so. */
   capabilities: Capabilities | null;
@@ -58,6 +61,8 @@ export interface RegistryOptions {
   env: Environment;
   /** The program for a `.js` path in `COXSWAIN_AGENT_<NAME>`; default is the running node. */
   execPath?: string;
+  /** Definitions that cannot even be read, by name: what is wrong with each. */
+  broken?: Readonly<Record<string, string>>;
 }
 
 const ADAPTERS: ReadonlyMap<string, AgentAdapter> = new Map(
@@ -66,36 +71,31 @@ const ADAPTERS: ReadonlyMap<string, AgentAdapter> = new Map(
   ),
 );
 
-/** What the program of an adapter is called; an adapter without one needs a `command`. */
-const USUAL_NAMES: ReadonlyMap<string, string> = new Map([
-  [claudeAdapter.id, 'claude'],
-  [codexAdapter.id, 'codex'],
-  [geminiAdapter.id, 'gemini'],
-  [opencodeAdapter.id, 'opencode'],
-  [piAdapter.id, 'pi'],
-]);
-
 /** An agent for every adapter, by its name, and the given definitions, which may replace them. */
 export function createRegistry(
   definitions: Readonly<Record<string, AgentSettings>>,
-  { env, execPath = process.execPath }: RegistryOptions,
+  { env, execPath = process.execPath, broken = {} }: RegistryOptions,
 ): Registry {
   const all = new Map<string, AgentSettings>();
   for (const id of ADAPTERS.keys()) all.set(id, { name: id, adapter: id });
   for (const [name, settings] of Object.entries(definitions)) all.set(name, { ...settings, name });
-  const names = [...all.keys()].toSorted();
+  for (const name of Object.keys(broken)) all.delete(name);
+  const names = [...all.keys(), ...Object.keys(broken)].toSorted();
 
   const find = (settings: AgentSettings): Promise<Located | null> => findProgram(settings, env, execPath);
 
   function get(name: string, use: AgentUse): AgentLookup {
     const settings = all.get(name);
+    if (Object.hasOwn(broken, name)) {
+      return { type: 'refused', message: `the definition of the agent "${name}" is broken: ${broken[name]}` };
+    }
     if (settings === undefined) {
       const message = `there is no agent "${name}"; there are: ${names.join(', ')}`;
       return { type: 'unknown', message, known: names };
     }
     const adapter = ADAPTERS.get(settings.adapter);
     if (adapter === undefined) return { type: 'refused', message: noAdapter(settings) };
-    const refusal = adapter.refuse(settings, use);
+    const refusal = refusalOf(settings, adapter, use);
     if (refusal !== null) return { type: 'refused', message: refusal };
     return { type: 'agent', agent: { name, adapter, settings } };
   }
@@ -135,30 +135,62 @@ export function createRegistry(
       for (const name of names) {
         const settings = all.get(name);
         if (settings !== undefined) reports.push(await report(settings, versions));
+        else reports.push(brokenReport(name, broken[name] ?? ''));
       }
       return reports;
     },
   };
 }
 
+function brokenReport(name: string, fault: string): AgentReport {
+  return { name, adapter: null, builtIn: false, capabilities: null, command: null, problem: fault };
+}
+
 /** Null: there is no program to find, each step brings its own command. */
 async function findProgram(settings: AgentSettings, env: Environment, execPath: string): Promise<Located | null> {
-  const usual = USUAL_NAMES.get(settings.adapter);
-  if (usual === undefined && settings.command === undefined) return null;
+  const usual = ADAPTERS.get(settings.adapter)?.program ?? null;
+  if (usual === null && settings.command === undefined) return null;
   return locate(settings, usual ?? settings.name, { env, execPath });
 }
 
 /** Only programs whose adapter is known to understand `--version` are asked: another might take it for work. */
 async function versionOf(settings: AgentSettings, command: string[], env: Environment): Promise<string | null> {
-  return USUAL_NAMES.has(settings.adapter) ? readVersion(command, { ...env }) : null;
+  const known = (ADAPTERS.get(settings.adapter)?.program ?? null) !== null;
+  return known ? readVersion(command, { ...env }) : null;
 }
 
 function problemOf(settings: AgentSettings, adapter: AgentAdapter | undefined, located: Located | null): string | null {
   if (adapter === undefined) return noAdapter(settings);
   if (located?.type === 'not-found') return located.message;
   // `command` steps bring their own command; every other agent is there for tasks.
-  return adapter === commandAdapter && settings.name === adapter.id ? null : adapter.refuse(settings, 'task');
+  return adapter === commandAdapter && settings.name === adapter.id ? null : refusalOf(settings, adapter, 'task');
 }
+
+/** The first thing in the way, with the name of the agent. */
+function refusalOf(settings: AgentSettings, adapter: AgentAdapter, use: AgentUse): string | null {
+  const refusal = misuseOf(settings, adapter, use) ?? refusalsOf(settings, adapter, [...ADAPTERS.values()])[0];
+  return refusal === undefined ? null : `agent "${settings.name}": ${refusal.message}`;
+}
+
+/** What in a definition its adapter cannot honour; nothing where there is no such adapter. */
+export function definitionRefusals(settings: Omit<AgentSettings, 'name'>): Refusal[] {
+  const adapter = ADAPTERS.get(settings.adapter);
+  if (adapter === undefined) return [];
+  const misuse = adapter.program === null ? misuseOf(settings, adapter, 'task') : null;
+  return [...(misuse === null ? [] : [misuse]), ...refusalsOf(settings, adapter, [...ADAPTERS.values()])];
+}
+
+/** What of a definition its adapter can honour; null where there is no such adapter or mode. */
+export function adapterHonours(settings: Pick<AgentSettings, 'adapter' | 'mode'>): Honours | null {
+  const adapter = ADAPTERS.get(settings.adapter);
+  return adapter === undefined ? null : (modeOf(settings, adapter)?.honours ?? null);
+}
+
+/** The wire modes of an adapter and what of a definition it honours in each, the default one first. */
+export const adapterModes = (id: string): readonly Mode[] => ADAPTERS.get(id)?.modes ?? [];
+
+/** The adapters there are. */
+export const adapterIds = (): string[] => [...ADAPTERS.keys()];
 
 function noAdapter({ name, adapter }: AgentSettings): string {
   return `agent "${name}": there is no adapter "${adapter}"; there are: ${[...ADAPTERS.keys()].join(', ')}`;

@@ -1,5 +1,6 @@
 import { type PlanSource, type Run, isCoxswainError, start, superviseProcess } from '../index.ts';
 import { EXIT } from './codes.ts';
+import { type ConfigOption, configOf } from './config.ts';
 import { type PlaceOptions, rootFlag } from './finding.ts';
 import { type Io, fail, printJson } from './io.ts';
 import { checkProof } from './proof.ts';
@@ -7,7 +8,7 @@ import { type ViewOptions, viewOf } from './progress/index.ts';
 import { summary } from './summary.ts';
 import { quoted } from './words.ts';
 
-export interface AttachedOptions extends PlaceOptions, ViewOptions {
+export interface AttachedOptions extends PlaceOptions, ViewOptions, ConfigOption {
   id?: string;
   cwd?: string;
 }
@@ -22,6 +23,7 @@ export async function attached(
   const { run, exitCode } = await superviseProcess(() =>
     start(source, {
       env: io.env,
+      ...configOf(options),
       ...(root === undefined ? {} : { root }),
       ...(id === undefined ? {} : { id }),
       ...(cwd === undefined ? {} : { cwd }),

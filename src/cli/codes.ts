@@ -19,6 +19,7 @@ export const EXIT = {
 
 const CODES: Record<ErrorCode, number> = {
   'plan-invalid': EXIT.usage,
+  'config-invalid': EXIT.usage,
   'root-refused': EXIT.usage,
   'run-exists': EXIT.usage,
   'bad-id': EXIT.usage,

@@ -35,7 +35,7 @@ export async function demo(options: DemoOptions, io: Io): Promise<number> {
   try {
     io.out.line('Three steps with a bundled agent that only pretends to work: no key, no network, no files changed.');
     io.out.line();
-    const { code, run } = await attached({ plan: demoPlan() }, { ...options, cwd }, io);
+    const { code, run } = await attached({ plan: demoPlan() }, { ...options, cwd, config: false }, io);
     io.out.line();
     io.out.line('Look at:');
     io.out.line(`  status    ${join(run.directory, 'status.json')}`);

@@ -17,8 +17,8 @@ async function main(argv: string[], to: Io): Promise<number> {
     return await parse(argv, to);
   } catch (error) {
     if (!isCoxswainError(error)) return bug(to, error);
-    // A plan's mistakes come with their places, which tools know how to read.
-    if (error.code === 'plan-invalid') to.err.line(error.message);
+    // Mistakes in a file come with their places, which tools know how to read.
+    if (error.code === 'plan-invalid' || error.code === 'config-invalid') to.err.line(error.message);
     else fail(to, 0, error.message);
     return exitCodeForError(error.code);
   }

@@ -3,6 +3,7 @@ import { text as readAll } from 'node:stream/consumers';
 import type { PlanSource } from '../index.ts';
 import type { AttachedOptions } from './attached.ts';
 import { EXIT } from './codes.ts';
+import { configOf } from './config.ts';
 import { rootFlag } from './finding.ts';
 import { type Io, fail, printJson } from './io.ts';
 import { type Wanted, choose } from './source.ts';
@@ -37,6 +38,7 @@ async function detached(source: PlanSource, options: AttachedOptions, io: Io): P
   const { startDetached } = await import('../index.ts');
   const started = await startDetached(source, {
     env: io.env,
+    ...configOf(options),
     ...(root === undefined ? {} : { root }),
     ...(id === undefined ? {} : { id }),
     ...(cwd === undefined ? {} : { cwd }),

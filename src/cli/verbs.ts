@@ -31,7 +31,7 @@ export interface Verbs {
 
 /** Declares every verb. The code of a verb is loaded when it is called: most of them need little. */
 export function addVerbs(program: Command, { io, command, done }: Verbs): void {
-  place(program.command('run'))
+  configured(place(program.command('run')))
     .description('run a plan, one task of an agent, or a command')
     .argument('[what]', 'the plan file; with --agent the task, "-" reads it from standard input')
     .usage('[options] <plan> | --agent <name> <task> | -- <command> [args...]')
@@ -165,8 +165,7 @@ function addSending(program: Command, { io, done }: Verbs): void {
 }
 
 function addOthers(program: Command, { io, done }: Verbs): void {
-  program
-    .command('agents')
+  configured(program.command('agents'))
     .description('the agents that plans can name here')
     .option('--versions', 'ask each program for its version')
     .option('--json', 'as JSON')
@@ -195,6 +194,13 @@ function sending(verb: Command): Command {
   return place(onRun(verb))
     .option('--timeout <time>', 'wait at most so long for the verdict, such as 30s')
     .option('--json', 'the receipt');
+}
+
+/** A verb that knows agents. */
+function configured(verb: Command): Command {
+  return verb
+    .option('--config <file>', 'agents of your own (default: coxswain.config.json, .yaml or .mjs, here or above)')
+    .option('--no-config', 'only the agents of the plan and the built-in ones');
 }
 
 function onRun(verb: Command): Command {

@@ -22,11 +22,9 @@ export function resolveAppend(steps: readonly unknown[], known: ResolvedPlan, op
     ...(known.defaults === undefined ? {} : { defaults: known.defaults }),
     steps: [...known.steps.map(stubOf), ...steps],
   };
-  const names = Object.keys(known.agents);
   const loaded = resolvePlan(value, {
     ...options,
-    agents: [...new Set([...options.agents, ...names])],
-    adapters: options.adapters ?? options.agents,
+    definitions: known.agents,
     cwd: known.cwd,
     name: known.name,
   });

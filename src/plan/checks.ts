@@ -1,15 +1,17 @@
+import { adapterHonours } from '../agents/index.ts';
+import { COMMAND, type DefinitionOptions, checkDefinition } from './definitions.ts';
 import { asRecord, valueAt } from './path.ts';
 import { didYouMean } from './suggest.ts';
 import type { Finding, Path } from './types.ts';
 import type { PlanView, StepView } from './view.ts';
 
-/** Name of the built-in agent of `run` steps, and of its adapter. */
-export const COMMAND = 'command';
-
 /** Names that may be used, besides those a plan defines. */
 export interface Known {
   agents: readonly string[];
-  adapters: readonly string[];
+  /** Those that are defined outside the plan, and can be used. */
+  definitions: Readonly<Record<string, { adapter: string; mode?: string }>>;
+  /** Those that are defined outside the plan and cannot be used, with what is wrong. */
+  broken: Readonly<Record<string, string>>;
 }
 
 /** Names that mean the own prototype of an object in JavaScript; zod drops them without a word. */
@@ -42,27 +44,21 @@ export function checkIds(steps: readonly StepView[]): Finding[] {
   });
 }
 
-export function checkDefinitions(view: PlanView, known: Known): Finding[] {
-  return view.agents.flatMap(({ name, adapter, hasTask }): Finding[] => {
-    if (name === COMMAND) {
-      const message = `"${COMMAND}" is the agent of run steps: give yours another name`;
-      return [{ path: ['agents', name], at: 'key', code: 'bad-value', message }];
-    }
-    if (adapter === null) return [];
-    if (known.adapters.includes(adapter)) {
-      if (!hasTask || adapter === COMMAND) return [];
-      const message = `the adapter "${adapter}" gives the task to its agent in its own way: leave it out`;
-      return [{ path: ['agents', name, 'task'], code: 'bad-value', message }];
-    }
-    const message = `there is no adapter "${adapter}".${didYouMean(adapter, known.adapters)} Known: ${list(known.adapters)}.`;
-    return [{ path: ['agents', name, 'adapter'], code: 'unknown-adapter', message }];
-  });
+/** The agents that the plan itself defines. */
+export function checkDefinitions(root: unknown, view: PlanView, options: DefinitionOptions): Finding[] {
+  return view.agents.flatMap(({ name }) => checkDefinition(root, name, options));
 }
 
 /** Who does each step, and what: a task for an agent, or a command. */
 export function checkWork(view: PlanView, known: Known): Finding[] {
-  const names = [...new Set([...known.agents, ...view.agents.map(({ name }) => name)])];
+  const own = view.agents.map(({ name }) => name);
+  const names = [...new Set([...known.agents, ...Object.keys(known.definitions), ...own])];
   const unknown = (path: Finding['path'], name: string): Finding[] => {
+    const fault = own.includes(name) ? undefined : known.broken[name];
+    if (fault !== undefined) {
+      const message = `the definition of the agent "${name}" is broken: ${fault}`;
+      return [{ path, code: 'broken-agent', message }];
+    }
     if (names.includes(name)) return [];
     const message = `there is no agent "${name}".${didYouMean(name, names)} Known: ${list(names)}.`;
     return [{ path, code: 'unknown-agent', message }];
@@ -73,8 +69,24 @@ export function checkWork(view: PlanView, known: Known): Finding[] {
     ...view.steps.flatMap((step) => [
       ...(step.agent === null ? [] : unknown(['steps', step.index, 'agent'], step.agent)),
       ...checkStep(step, view.defaults.agent),
+      ...checkModel(step, view, known),
     ]),
   ];
+}
+
+/** A model that a step names for an agent that cannot be told one. The one of `defaults` is for those that can. */
+function checkModel(step: StepView, view: PlanView, known: Known): Finding[] {
+  const name = step.agent ?? view.defaults.agent;
+  if (!step.hasModel || step.has.run || name === null) return [];
+  if (takesModel(name, view.agents, known)) return [];
+  const message = `the agent "${name}" cannot be told a model: leave it out`;
+  return [{ path: ['steps', step.index, 'model'], code: 'not-honoured', message }];
+}
+
+/** Whether an agent can be told its model; of one that nobody knows that is not the question. */
+function takesModel(name: string, own: PlanView['agents'], { definitions }: Pick<Known, 'definitions'>): boolean {
+  const adapter = own.find((agent) => agent.name === name)?.adapter ?? definitions[name]?.adapter ?? name;
+  return adapterHonours({ adapter })?.model ?? true;
 }
 
 function checkStep(step: StepView, fallback: string | null): Finding[] {

@@ -23,6 +23,12 @@ export const withoutNul = z
   .string()
   .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
 
+/** The name of a model, or several in order. */
+export const modelNames = z.union(
+  [line(200), z.array(line(200)).min(1, { error: 'needs at least one model; leave it out for the default' })],
+  { error: 'must be the name of a model, or a list of names' },
+);
+
 /** One of a few words. */
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
   z.enum(words, {

@@ -1,6 +1,8 @@
 /** Plans: schema, loading, ids and templates. Reads plan files and looks at folders; starts nothing. */
 export { resolveAppend, tellErrors, type Appended, type AppendOptions } from './append.ts';
 export { parseSteps, readSteps, type StepsFile } from './steps-file.ts';
+export { configJsonSchema, configOf, loadConfig, type AgentConfig } from './config/index.ts';
+export type { AgentInput } from './agentSchema.ts';
 export { parseDeadline, type Deadline } from './deadline.ts';
 export { formatPlanErrors } from './format.ts';
 export { loadPlan, parsePlan, resolvePlan, type ParseOptions, type ResolveOptions } from './load.ts';

@@ -122,14 +122,21 @@ const elsewhere: Partial<Record<Place, [Place, string][]>> = {
 };
 
 function placeOf(path: Path): Place | null {
-  const [first, second, third, fourth] = path;
+  const [first, second] = path;
   if (path.length === 0) return 'plan';
   if (path.length === 1 && (first === 'limits' || first === 'steering')) return first;
   if (path.length === 2 && first === 'limits' && second === 'nested') return second;
-  if (first === 'agents') return path.length === 2 ? 'agent' : third === 'stop' && fourth !== undefined ? 'stop' : null;
+  if (first === 'agents') return insideAgent(path.slice(2));
   if (first === 'defaults') return path.length === 1 ? first : insideStep(path.slice(1));
   if (first === 'steps' && second !== undefined) return path.length === 2 ? 'step' : insideStep(path.slice(2));
   return null;
+}
+
+function insideAgent([field, ...rest]: Path): Place | null {
+  if (field === undefined) return 'agent';
+  if (field === 'systemPrompt' || field === 'inherit') return field;
+  if (field === 'tools') return 'toolList';
+  return rest.length === 0 ? null : field === 'stop' ? 'stop' : field === 'mcp' ? 'mcpServer' : null;
 }
 
 function insideStep(path: Path): Place | null {

@@ -1,5 +1,6 @@
 import { basename, dirname, extname, resolve } from 'node:path';
 import type { ProofLevel } from '../../machines/protocol.ts';
+import type { AgentSettings } from '../agents/index.ts';
 import { checkAttempts, checkDefinitions, checkIds, checkNames, checkWork, type Known } from './checks.ts';
 import { checkTemplates } from './bindings.ts';
 import { checkFolders, folderState, type FolderState } from './folders.ts';
@@ -20,8 +21,12 @@ const MAX_ERRORS = 20;
 export interface ResolveOptions {
   /** Names that steps may use besides those the plan defines. */
   agents: readonly string[];
-  /** Adapters that the plan's own agents may name; default: `agents`. */
+  /** Adapters that the plan's own agents may name; default: all there are. */
   adapters?: readonly string[];
+  /** Agents that are defined elsewhere; the plan's own go before those of the same name, and both before the built-in. */
+  definitions?: Readonly<Record<string, AgentSettings>>;
+  /** Agents that are defined elsewhere and cannot be used: what is wrong with each, in words. */
+  broken?: Readonly<Record<string, string>>;
   /** The folder that relative paths are relative to: the plan's `cwd`, or the path of its file. Absolute. */
   cwd: string;
   /** Name of a plan that gives none; default: the name of the file, else `plan`. */
@@ -85,7 +90,8 @@ function resolveValue(value: unknown, options: ResolveOptions, file: string | nu
   const shaped = planSchema.safeParse(value);
   const findings = [...(shaped.success ? [] : findingsOf(shaped.error.issues, value)), ...check(value, options)];
   if (shaped.success && findings.length === 0) {
-    const fallbacks = { cwd: options.cwd, name: nameOf(options.name), proof: options.proof ?? 'searched' };
+    const { definitions = {} } = options;
+    const fallbacks = { cwd: options.cwd, name: nameOf(options.name), proof: options.proof ?? 'searched', definitions };
     return { type: 'ok', plan: fillIn(shaped.data, fallbacks) };
   }
   return invalid(
@@ -110,7 +116,8 @@ function nameOf(text = ''): string {
 
 function check(value: unknown, options: ResolveOptions): Finding[] {
   const view = viewOf(value, (field) => isLater('step', field));
-  const known: Known = { agents: options.agents, adapters: options.adapters ?? options.agents };
+  const { agents, definitions = {}, broken = {}, look = folderState } = options;
+  const known: Known = { agents, definitions, broken };
   const { graph, findings } = graphOf(view.steps);
   const cycles = checkCycles(view.steps, graph);
   const containers: Path[] = [
@@ -122,13 +129,13 @@ function check(value: unknown, options: ResolveOptions): Finding[] {
   return [
     ...checkNames(value, containers),
     ...checkIds(view.steps),
-    ...checkDefinitions(view, known),
+    ...checkDefinitions(value, view, { ...options, look }),
     ...checkWork(view, known),
     ...checkAttempts(view),
     ...findings,
     ...cycles,
     ...checkTemplates(view, graph, cycles.length === 0),
-    ...checkFolders(view, options.cwd, options.look ?? folderState),
+    ...checkFolders(view, options.cwd, look),
   ];
 }
 

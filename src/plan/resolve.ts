@@ -1,20 +1,19 @@
 import { resolve } from 'node:path';
-import type { AgentSettings } from '../agents/index.ts';
-import type { ProofLevel, StopRung } from '../../machines/protocol.ts';
+import { type AgentSettings, adapterHonours } from '../agents/index.ts';
+import type { ProofLevel } from '../../machines/protocol.ts';
 import { RECOVER_AFTER } from '../../machines/policy/defaults.ts';
+import { settingsOf } from './agentSettings.ts';
 import { type Attempts, attemptsOf } from './attempts.ts';
-import { COMMAND } from './checks.ts';
+import { COMMAND } from './definitions.ts';
 import { limitOf, millisecondsOf } from './duration.ts';
 import type { PlanInput } from './schema.ts';
 import type { NestedLimits, ResolvedPlan, ResolvedStep } from './types.ts';
 
 const DEFAULT_CONCURRENCY = 4;
-const DEFAULT_GRACE_MS = 3_000;
 /** What a plan that does not say allows below its run. */
 const DEFAULT_NESTED: NestedLimits = { depth: 3, total: 10 };
 
 type StepInput = PlanInput['steps'][number];
-type AgentInput = NonNullable<PlanInput['agents']>[string];
 
 /** What a plan that does not say gets. */
 export interface Fallbacks {
@@ -22,11 +21,21 @@ export interface Fallbacks {
   cwd: string;
   name: string;
   proof: ProofLevel;
+  /** Agents that are defined outside the plan. */
+  definitions: Readonly<Record<string, AgentSettings>>;
+}
+
+/** What a step gets from its plan. */
+interface Around extends Pick<PlanInput, 'defaults'> {
+  cwd: string;
+  agents: Readonly<Record<string, AgentSettings>>;
 }
 
 /** Fills in the defaults. Only for a plan in which no mistake was found. */
-export function fillIn(input: PlanInput, { cwd: base, name, proof }: Fallbacks): ResolvedPlan {
+export function fillIn(input: PlanInput, { cwd: base, name, proof, definitions }: Fallbacks): ResolvedPlan {
   const cwd = resolve(base, input.cwd ?? '.');
+  const own = Object.entries(input.agents ?? {}).map(([key, agent]) => [key, settingsOf(key, agent, base)] as const);
+  const agents = { ...definitions, ...Object.fromEntries(own) };
   const position = new Map(input.steps.map(({ id }, index) => [id, index]));
   return {
     version: 1,
@@ -39,31 +48,46 @@ export function fillIn(input: PlanInput, { cwd: base, name, proof }: Fallbacks):
     },
     labels: { ...input.labels },
     ...steeringOf(input.steering?.recover),
-    agents: Object.fromEntries(Object.entries(input.agents ?? {}).map(([key, agent]) => [key, settings(key, agent)])),
+    agents,
     ...(input.defaults === undefined ? {} : { defaults: input.defaults }),
     steps: input.steps.map((step, index) => ({
-      ...fillStep(step, input, cwd, needsOf(input.steps, index, position)),
+      ...fillStep(step, { ...input, cwd, agents }, needsOf(input.steps, index, position)),
       ...attemptsOf(step, input.defaults ?? {}, proof),
     })),
   };
 }
 
-function fillStep(step: StepInput, plan: PlanInput, cwd: string, needs: string[]): Omit<ResolvedStep, keyof Attempts> {
+function fillStep(step: StepInput, plan: Around, needs: string[]): Omit<ResolvedStep, keyof Attempts> {
   const isCommand = step.run !== undefined;
   const defaults = plan.defaults ?? {};
+  const agent = isCommand ? COMMAND : (step.agent ?? defaults.agent ?? COMMAND);
   return {
     id: step.id,
-    agent: isCommand ? COMMAND : (step.agent ?? defaults.agent ?? COMMAND),
-    model: isCommand ? [] : [step.model ?? defaults.model ?? []].flat(),
+    agent,
+    model: isCommand ? [] : modelsOf(step, defaults, agent, plan.agents),
     needs,
     timeoutMs: limitOf(step.timeout ?? defaults.timeout),
-    cwd: resolve(cwd, step.cwd ?? defaults.cwd ?? '.'),
+    cwd: resolve(plan.cwd, step.cwd ?? defaults.cwd ?? '.'),
     env: { ...defaults.env, ...step.env },
     task: step.task ?? null,
     template: step.template ?? true,
     run: typeof step.run === 'object' ? [...step.run] : (step.run ?? null),
     allowEmpty: step.output?.allowEmpty ?? isCommand,
   };
+}
+
+/** Those of the step, of the agent, of the plan. What the plan says for all is not for an agent that takes none. */
+function modelsOf(
+  step: StepInput,
+  defaults: NonNullable<PlanInput['defaults']>,
+  name: string,
+  agents: Readonly<Record<string, AgentSettings>>,
+): string[] {
+  const defined = agents[name] ?? { adapter: name };
+  const takesOne = adapterHonours(defined)?.model ?? true;
+  return [
+    step.model ?? ('model' in defined ? defined.model : undefined) ?? (takesOne ? defaults.model : []) ?? [],
+  ].flat();
 }
 
 function nestedOf(given: NonNullable<PlanInput['limits']>['nested']): NestedLimits {
@@ -81,22 +105,4 @@ function needsOf(steps: StepInput[], index: number, position: ReadonlyMap<string
   const before = steps[index - 1];
   if (given === undefined) return before === undefined ? [] : [before.id];
   return [...new Set(given)].toSorted((a, b) => (position.get(a) ?? 0) - (position.get(b) ?? 0));
-}
-
-function settings(name: string, agent: AgentInput): AgentSettings {
-  return {
-    name,
-    adapter: agent.adapter,
-    ...(agent.command === undefined ? {} : { command: [...agent.command] }),
-    ...(agent.mode === undefined ? {} : { mode: agent.mode }),
-    ...(agent.env === undefined ? {} : { env: [...agent.env] }),
-    ...(agent.args === undefined ? {} : { args: [...agent.args] }),
-    ...(agent.task === undefined ? {} : { task: agent.task }),
-    ...(agent.permissions === undefined ? {} : { permissions: { ...agent.permissions } }),
-    ...(agent.stop === undefined ? {} : { stop: agent.stop.map(rung) }),
-  };
-}
-
-function rung({ do: what, grace }: { do: StopRung['do']; grace?: string | number | undefined }): StopRung {
-  return { do: what, graceMs: grace === undefined ? DEFAULT_GRACE_MS : millisecondsOf(grace) };
 }

@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import type { AgentSettings, Permission } from '../agents/index.ts';
-import type { StopRung } from '../../machines/protocol.ts';
+import { agentDefinition, agentName, agentPlaces } from './agentSchema.ts';
 import { attemptFields, attemptPlaces } from './attemptSchema.ts';
-import { duration, fail, line, oneOf, timeLimitOf, withoutNul } from './fields.ts';
+import { duration, fail, line, modelNames, timeLimitOf, withoutNul } from './fields.ts';
 import { checkId, ID_PATTERN } from '../ids.ts';
 
 /** Most steps one plan may have. */
@@ -24,11 +23,7 @@ const id = z
   })
   .meta({ pattern: ID_PATTERN.source, description: 'Stable name of the step; unique, also without regard to case.' });
 
-const model = z
-  .union([line(200), z.array(line(200)).min(1, { error: 'needs at least one model; leave it out for the default' })], {
-    error: 'must be the name of a model, or a list of names',
-  })
-  .meta({ description: 'The model, or candidates in order. Default: the agent decides.' });
+const model = modelNames.meta({ description: 'The model, or candidates in order. Default: the agent decides.' });
 
 const cwd = z
   .string()
@@ -47,49 +42,6 @@ const env = z
     withoutNul,
   )
   .meta({ description: 'Environment variables, added to those of the runner.' });
-
-const rungs = ['abort', 'close-stdin', 'SIGINT', 'SIGTERM', 'SIGKILL'] as const satisfies readonly StopRung['do'][];
-
-const stopRung = z.strictObject({
-  do: oneOf(rungs).meta({ description: 'What to do.' }),
-  grace: duration.optional().meta({ description: 'How long to wait before the next one; default 3s.' }),
-});
-
-const agentDefinition = z.strictObject({
-  adapter: line(100).meta({ description: 'The adapter that speaks to it, for example pi or command.' }),
-  command: z
-    .array(withoutNul)
-    .min(1, { error: 'needs the program at least' })
-    .refine((words) => words[0] !== '', { error: 'starts with an empty program name' })
-    .optional()
-    .meta({ description: 'Program and leading arguments. Default: what the adapter finds.' }),
-  mode: line(100).optional().meta({ description: 'Wire mode, where the adapter has more than one.' }),
-  env: z
-    .array(line(1_000))
-    .optional()
-    .meta({ description: 'Names of the environment variables passed through. Default: all.' }),
-  args: z.array(withoutNul).optional().meta({ description: "Arguments added after the adapter's own." }),
-  task: oneOf(['stdin', 'argv', 'file'] as const satisfies AgentSettings['task'][])
-    .optional()
-    .meta({
-      description:
-        'For the adapter command: how the task reaches the program. stdin (the default); argv: as the last argument, where others on the machine can read it; file: the path of a private file, in place of {file} in the command, else as the last argument.',
-    }),
-  permissions: z
-    .record(line(100), oneOf(['allow', 'deny', 'ask'] as const satisfies Permission[]))
-    .optional()
-    .meta({
-      description:
-        "What it is answered when it asks whether it may use a tool, by the tool's name or kind; * for every other. What is not named is denied. Which of these an adapter can honour is in its documentation.",
-    }),
-  stop: z
-    .array(stopRung)
-    .min(1, { error: 'needs at least SIGKILL' })
-    .max(10, { error: 'must have at most 10 rungs' })
-    .refine((ladder) => ladder.at(-1)?.do === 'SIGKILL', { error: 'must end with SIGKILL, which is certain' })
-    .optional()
-    .meta({ description: "How it is stopped, polite first; replaces the adapter's own ladder." }),
-});
 
 const output = z.strictObject({
   allowEmpty: z
@@ -190,15 +142,7 @@ export const planSchema = z.strictObject({
   limits: limits.optional(),
   steering: steering.optional().meta({ description: 'What is done about messages to agents.' }),
   defaults: defaults.optional(),
-  agents: z
-    .record(
-      z
-        .string()
-        .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, { error: 'must be 1 to 100 letters, digits, ".", "_" and "-"' }),
-      agentDefinition,
-    )
-    .optional()
-    .meta({ description: "Agents of one's own, by name." }),
+  agents: z.record(agentName, agentDefinition).optional().meta({ description: "Agents of one's own, by name." }),
   steps: z
     .array(step)
     .min(1, { error: 'is empty: a plan needs at least one step' })
@@ -216,8 +160,7 @@ export const knownFields = {
   nested: Object.keys(nested.shape),
   steering: Object.keys(steering.shape),
   defaults: Object.keys(defaults.shape),
-  agent: Object.keys(agentDefinition.shape),
-  stop: Object.keys(stopRung.shape),
+  ...agentPlaces,
   step: Object.keys(step.shape),
   output: Object.keys(output.shape),
   ...attemptPlaces,

@@ -8,7 +8,7 @@ export interface PlanView {
   cwd: string | null;
   defaults: { agent: string | null; hasModel: boolean; cwd: string | null; env: TextEntry[] } & Ending;
   /** Own names under `agents`. */
-  agents: { name: string; adapter: string | null; hasTask: boolean }[];
+  agents: { name: string; adapter: string | null }[];
   steps: StepView[];
 }
 
@@ -56,7 +56,7 @@ export function viewOf(value: unknown, isUnsupported: (field: string) => boolean
     },
     agents: Object.keys(agents).map((name) => {
       const agent = asRecord(agents[name]) ?? {};
-      return { name, adapter: asText(own(agent, 'adapter')), hasTask: has(agent, 'task') };
+      return { name, adapter: asText(own(agent, 'adapter')) };
     }),
     steps: steps.map((step, index) => stepOf(asRecord(step) ?? {}, index, isUnsupported)),
   };

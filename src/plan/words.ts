@@ -17,6 +17,8 @@ export type PlanErrorCode =
   | 'duplicate-id'
   | 'unknown-agent'
   | 'unknown-adapter'
+  | 'broken-agent'
+  | 'not-honoured'
   | 'unknown-step'
   | 'self-need'
   | 'cycle'

@@ -1,6 +1,7 @@
 import type { ProofLevel } from '../../machines/protocol.ts';
 import { CoxswainError } from '../errors.ts';
 import { createRegistry } from '../agents/index.ts';
+import { type ConfiguredAgents, agentsFor } from './configured.ts';
 import { hostPlatform } from '../process/index.ts';
 import {
   type Loaded,
@@ -20,7 +21,7 @@ import {
 export type PlanSource =
   { plan: PlanInput } | { file: string } | { task: TaskRequest } | { command: string[]; timeout?: string | number };
 
-export interface SourceOptions {
+export interface SourceOptions extends ConfiguredAgents {
   /** What relative paths are relative to. Default: the current folder. */
   cwd?: string;
   /** Read for agents' programs. Default: this process's environment. */
@@ -40,12 +41,18 @@ export class PlanInvalidError extends CoxswainError {
 
 /**
  * Reads and checks a plan; starts nothing.
- * @throws PlanInvalidError with every mistake that was found.
+ * @throws PlanInvalidError with every mistake that was found. CoxswainError `config-invalid` where the config file cannot
+ * be read.
  */
 export async function resolveSource(source: PlanSource, options: SourceOptions = {}): Promise<ResolvedPlan> {
+  const cwd = options.cwd ?? process.cwd();
+  // A command has no agent.
+  const { definitions, broken } = 'command' in source ? {} : await agentsFor(options, cwd);
   const loaded = await load(source, {
     agents: createRegistry({}, { env: options.env ?? process.env }).names(),
-    cwd: options.cwd ?? process.cwd(),
+    ...(definitions === undefined ? {} : { definitions }),
+    ...(broken === undefined ? {} : { broken }),
+    cwd,
     proof: defaultProof(),
   });
   if (loaded.type === 'invalid') throw new PlanInvalidError(loaded.errors, loaded.more);

@@ -378,7 +378,7 @@ describe('the app server', () => {
 
   test.each([
     [{ mode: 'rpc' }, '"rpc"'],
-    [{ task: 'file' }, 'leave out "task"'],
+    [{ task: 'file' }, '"task: file"'],
     [{ permissions: { Bash: 'allow' } }, '"Bash: allow"'],
   ] as const)('%j is refused', (given, words) => {
     expect(() => openAgent('codex', { given })).toThrow(words);

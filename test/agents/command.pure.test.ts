@@ -142,7 +142,7 @@ describe('launch', () => {
   test('pi has its own way to be told its task', () => {
     expect(registry.get('wordy', 'task')).toMatchObject({
       type: 'refused',
-      message: expect.stringContaining('"task"'),
+      message: expect.stringContaining('"task: argv"'),
     });
   });
 

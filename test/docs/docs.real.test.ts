@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatPlanErrors, loadPlan } from '../../src/plan/index.ts';
+import { formatPlanErrors, loadConfig, loadPlan } from '../../src/plan/index.ts';
 import { type Ended, openCli } from '../support/cli.ts';
 import { callsIn, callsOf, optionsIn, verbsIn } from './calls.ts';
 import { type Compiled, ENTRIES, compile, partsOf } from './code.ts';
@@ -33,12 +33,20 @@ describe('plans', () => {
     return loaded.type === 'ok' ? '' : `${formatPlanErrors(loaded.errors, loaded.more)}\n`;
   }
 
+  /** A config file says what is wrong with an agent beside those that can be used. */
+  async function loadAgents({ text }: Block): Promise<string> {
+    writeFileSync(join(folder, 'config.yaml'), text);
+    const loaded = await loadConfig({ cwd: folder, here: folder, file: 'config.yaml' });
+    return loaded.type === 'ok' ? Object.values(loaded.config.broken).join('\n') : formatPlanErrors(loaded.errors);
+  }
+
   test('every plan that is shown can be run, or has the mistakes that are shown', async () => {
     expect(blocks('yaml').length).toBeGreaterThanOrEqual(4);
     for (const one of all) {
       for (const block of one.blocks.filter(({ lang }) => lang === 'yaml')) {
         const wanted = block.marks.includes('bad') ? outputOf(one, block) : '';
-        expect(await load(block), block.place).toBe(wanted);
+        const said = block.marks.includes('config') ? await loadAgents(block) : await load(block);
+        expect(said, block.place).toBe(wanted);
       }
     }
   });

@@ -241,6 +241,8 @@ test('plan: every code of a mistake', () => {
     'duplicate-id': true,
     'unknown-agent': true,
     'unknown-adapter': true,
+    'broken-agent': true,
+    'not-honoured': true,
     'unknown-step': true,
     'self-need': true,
     cycle: true,
@@ -258,6 +260,7 @@ test('plan: every code of a mistake', () => {
 test('library: every error code', () => {
   const codes = words<ErrorCode>({
     'plan-invalid': true,
+    'config-invalid': true,
     'root-refused': true,
     'run-exists': true,
     'bad-id': true,

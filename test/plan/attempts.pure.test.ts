@@ -248,7 +248,7 @@ describe('mistakes', () => {
       '2:43 steps[0].retry.model bad-value',
     ]],
     ['a delivery for an adapter that has its own', 'agents: { m: { adapter: pi, task: argv } }', [
-      '2:35 agents.m.task bad-value',
+      '2:35 agents.m.task not-honoured',
     ]],
     ['an unknown delivery', 'agents: { m: { adapter: command, command: [x], task: pipe } }', [
       '2:54 agents.m.task bad-value',

@@ -113,7 +113,7 @@ export async function fakeAgents(): Promise<FakeAgents> {
 }
 
 /** As a plan defines it. */
-export function definition(settings: AgentSettings): Omit<AgentSettings, 'name'> {
+export function definition<T extends Pick<AgentSettings, 'name'>>(settings: T): Omit<T, 'name'> {
   const { name, ...rest } = settings;
   return name === '' ? settings : rest;
 }

@@ -1,5 +1,12 @@
-import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
+import type { AgentAdapter, Launch, LaunchRequest } from '../adapter.ts';
+import { type Honours, NOTHING } from '../honours.ts';
 import { AcpSession } from './session.ts';
+
+const honours: Honours = {
+  ...NOTHING,
+  model: true,
+  permissions: { each: ['allow', 'deny'], others: ['allow', 'deny'] },
+};
 
 /**
  * Any agent of the Agent Client Protocol, version 1, on stdio: a line of JSON-RPC each. Its definition says how it is
@@ -27,26 +34,11 @@ export const acpAdapter: AgentAdapter = {
     { do: 'SIGTERM', graceMs: 3000 },
     { do: 'SIGKILL', graceMs: 1000 },
   ],
-  refuse,
+  modes: [{ name: null, honours }],
+  program: null,
   launch,
   open: (request) => new AcpSession(request),
 };
-
-function refuse({ name, command, mode, task, permissions = {} }: AgentSettings, use: AgentUse): string | null {
-  if (use === 'run') return `agent "${name}": an ACP agent takes a task and runs no command`;
-  if ((command ?? []).length === 0) {
-    return `agent "${name}": the acp adapter needs a "command" that speaks the protocol, for example [gemini, --acp]`;
-  }
-  if (task !== undefined) {
-    return `agent "${name}": an ACP agent is told its task by its protocol; leave out "task"`;
-  }
-  if (mode !== undefined) return `agent "${name}": the acp adapter has no modes`;
-  const asks = Object.keys(permissions).find((tool) => permissions[tool] === 'ask');
-  if (asks !== undefined) {
-    return `agent "${name}": the acp adapter cannot ask about "${asks}" yet; say allow or deny`;
-  }
-  return null;
-}
 
 function launch({ settings, cwd, env }: LaunchRequest): Launch {
   return {

@@ -1,11 +1,10 @@
-import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
-import { readModelName } from '../model.ts';
+import type { AgentAdapter, AgentSettings, Launch, LaunchRequest } from '../adapter.ts';
 import { createOneWaySession, wholeTask } from '../one-way.ts';
 import { Outbox } from '../outbox.ts';
+import { promptFile } from '../prompt-file.ts';
+import { execArguments, honours, serverArguments } from './arguments.ts';
 import { ExecReader } from './exec.ts';
-import { effortOf } from './server-messages.ts';
 import { ServerSession } from './server.ts';
-import { readThreadName } from './thread-name.ts';
 
 type CodexMode = 'app-server' | 'exec';
 
@@ -37,7 +36,11 @@ export const codexAdapter: AgentAdapter = {
     { do: 'SIGINT', graceMs: 3000 },
     { do: 'SIGKILL', graceMs: 1000 },
   ],
-  refuse,
+  modes: [
+    { name: 'app-server', honours: honours['app-server'] },
+    { name: 'exec', honours: honours.exec },
+  ],
+  program: 'codex',
   launch,
   open(request) {
     if (modeOf(request.settings) === 'app-server') return new ServerSession(request);
@@ -45,24 +48,6 @@ export const codexAdapter: AgentAdapter = {
     return createOneWaySession(request, out, new ExecReader(out, request));
   },
 };
-
-const MODES: readonly string[] = ['app-server', 'exec'] satisfies CodexMode[];
-
-function refuse({ name, mode, task, permissions = {} }: AgentSettings, use: AgentUse): string | null {
-  if (use === 'run') return `agent "${name}": Codex takes a task and runs no command`;
-  if (task !== undefined) return `agent "${name}": Codex is told its task by its own protocol; leave out "task"`;
-  if (mode !== undefined && !MODES.includes(mode)) {
-    return `agent "${name}": Codex has no mode "${mode}"; there are: ${MODES.join(', ')}`;
-  }
-  const odd = Object.entries(permissions).find(([tool, answer]) => tool !== '*' || answer !== 'allow');
-  if (odd !== undefined) {
-    return (
-      `agent "${name}": Codex can be told "*: allow" and no other permission; ` +
-      `"${odd.join(': ')}" belongs into its own configuration (its sandbox)`
-    );
-  }
-  return null;
-}
 
 function modeOf(settings: AgentSettings): CodexMode {
   return settings.mode === 'exec' ? 'exec' : 'app-server';
@@ -74,66 +59,19 @@ function launch(request: LaunchRequest): Launch {
   const command = settings.command ?? ['codex'];
   const common = { shell: false, cwd, env };
   if (mode === 'exec') {
+    const prompt = promptFile(request);
     return {
       ...common,
       argv: [...command, ...execArguments(request)],
+      ...(prompt === null ? {} : { files: prompt.files }),
       stdin: { type: 'text', text: wholeTask(request) },
       exit: 'own',
     };
   }
   return {
     ...common,
-    argv: [...command, 'app-server', ...settingsArguments(request), ...(settings.args ?? [])],
+    argv: [...command, ...serverArguments(request)],
     stdin: { type: 'protocol' },
     exit: 'asked',
   };
 }
-
-function execArguments(request: LaunchRequest): string[] {
-  const { settings, model, resume } = request;
-  const { provider = null, id = null, thinking = null } = model === null ? {} : readModelName(model);
-  return [
-    'exec',
-    '--json',
-    '--skip-git-repo-check',
-    ...(id === null ? [] : ['-m', id]),
-    ...(provider === null ? [] : ['-c', `model_provider=${JSON.stringify(provider)}`]),
-    ...(thinking === null ? [] : ['-c', `model_reasoning_effort=${JSON.stringify(effortOf(thinking))}`]),
-    ...settingsArguments(request),
-    ...(settings.args ?? []),
-    ...(resume === null ? [] : ['resume', readThreadName(resume.session).id]),
-    // The task is what stdin holds.
-    '-',
-  ];
-}
-
-/** Of its configuration, for this launch alone; `args` come after them and win. */
-function settingsArguments({ settings, model }: LaunchRequest): string[] {
-  const { provider = null } = model === null ? {} : readModelName(model);
-  const written = [
-    // Nobody is there to approve anything: what its sandbox does not let it do it is told at once.
-    'approval_policy="never"',
-    ...sandbox(settings),
-    ...(provider === null ? [] : fewTries(provider)),
-  ];
-  return written.flatMap((setting) => ['-c', setting]);
-}
-
-/** Who says nothing wants the task done: it may write in its working directory and the temporary ones, without a network. */
-function sandbox({ permissions }: AgentSettings): string[] {
-  if (permissions === undefined) return ['sandbox_mode="workspace-write"'];
-  return permissions['*'] === 'allow' ? ['sandbox_mode="danger-full-access"'] : [];
-}
-
-/** It takes no settings for those it comes with. */
-const BUILT_IN: ReadonlySet<string> = new Set(['openai', 'amazon-bedrock', 'ollama', 'ollama-chat', 'lmstudio', 'oss']);
-
-/** Which provider is used when the model does not say is for its own configuration; then this is as well. */
-function fewTries(provider: string): string[] {
-  // A dot or a quote would name another setting.
-  if (BUILT_IN.has(provider) || !/^[\w-]+$/.test(provider)) return [];
-  return ['request_max_retries', 'stream_max_retries'].map((limit) => `model_providers.${provider}.${limit}=${TRIES}`);
-}
-
-/** As often as Claude Code tries again. */
-const TRIES = 2;

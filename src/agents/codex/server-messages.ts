@@ -1,5 +1,7 @@
 import type { LaunchRequest } from '../adapter.ts';
 import { readModelName } from '../model.ts';
+import { thinkingOf } from '../thinking.ts';
+import { effortOf } from './arguments.ts';
 import { readThreadName } from './thread-name.ts';
 
 /** What the app server is asked, and the ids by which its answers are known. */
@@ -30,22 +32,29 @@ export const initialize: Ask = {
 };
 export const initialized = { method: 'initialized' };
 
-export function openThread({ resume, model, cwd }: Pick<LaunchRequest, 'resume' | 'model' | 'cwd'>): Ask {
-  const { provider = null, id = null, thinking = null } = model === null ? {} : readModelName(model);
+export function openThread(request: LaunchRequest): Ask {
+  const { resume, model, cwd, settings } = request;
+  const { provider = null, id = null } = model === null ? {} : readModelName(model);
+  const thinking = thinkingOf(request);
   const params = {
     cwd,
     ...(id === null ? {} : { model: id }),
     ...(provider === null ? {} : { modelProvider: provider }),
     ...(thinking === null ? {} : { config: { model_reasoning_effort: effortOf(thinking) } }),
+    ...instructionsOf(settings),
   };
   if (resume === null) return { id: THREAD, method: 'thread/start', params };
   const threadId = readThreadName(resume.session).id;
   return { id: THREAD, method: 'thread/resume', params: { ...params, threadId, excludeTurns: true } };
 }
 
-/** It has no "off" and no "max". */
-export const effortOf = (thinking: string): string =>
-  thinking === 'off' ? 'none' : thinking === 'max' ? 'xhigh' : thinking;
+/** After its own instructions, or in place of them. */
+function instructionsOf({ systemPrompt }: LaunchRequest['settings']): object {
+  if (systemPrompt === undefined) return {};
+  return 'append' in systemPrompt
+    ? { developerInstructions: systemPrompt.append }
+    : { baseInstructions: systemPrompt.replace };
+}
 
 export const startTurn = (threadId: string, { key, text }: Message): Ask => ({
   id: `${TURN}${key}`,

@@ -1,7 +1,16 @@
-import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
+import type { AgentAdapter, Launch, LaunchRequest } from '../adapter.ts';
+import { type Honours, NOTHING } from '../honours.ts';
 import { createOneWaySession, wholeTask } from '../one-way.ts';
 import { Outbox } from '../outbox.ts';
+import { promptFile } from '../prompt-file.ts';
 import { GeminiReader } from './reader.ts';
+
+const honours: Honours = {
+  ...NOTHING,
+  model: true,
+  systemPrompt: ['replace'],
+  permissions: { each: [], others: ['allow'] },
+};
 
 /**
  * Gemini CLI by `--output-format stream-json` (its records of version 0.61). One-way: the task is the whole of stdin, and
@@ -26,7 +35,8 @@ export const geminiAdapter: AgentAdapter = {
     { do: 'SIGTERM', graceMs: 3000 },
     { do: 'SIGKILL', graceMs: 1000 },
   ],
-  refuse,
+  modes: [{ name: null, honours }],
+  program: 'gemini',
   launch,
   open(request) {
     const out = new Outbox(request.task);
@@ -34,20 +44,9 @@ export const geminiAdapter: AgentAdapter = {
   },
 };
 
-function refuse({ name, mode, task, permissions = {} }: AgentSettings, use: AgentUse): string | null {
-  if (use === 'run') return `agent "${name}": Gemini CLI takes a task and runs no command`;
-  if (task !== undefined) return `agent "${name}": Gemini CLI is given its task on stdin; leave out "task"`;
-  if (mode !== undefined)
-    return `agent "${name}": the gemini adapter has no modes; "gemini --acp" is for the adapter acp`;
-  const odd = Object.entries(permissions).find(([tool, answer]) => tool !== '*' || answer !== 'allow');
-  if (odd !== undefined) {
-    return `agent "${name}": Gemini CLI can be told "*: allow" and no other permission; "${odd.join(': ')}" belongs into its own policy`;
-  }
-  return null;
-}
-
 function launch(request: LaunchRequest): Launch {
   const { settings, model, resume, cwd, env } = request;
+  const prompt = promptFile(request);
   return {
     argv: [
       ...(settings.command ?? ['gemini']),
@@ -61,7 +60,12 @@ function launch(request: LaunchRequest): Launch {
     shell: false,
     cwd,
     // A second process would go on when the first is killed.
-    env: { ...env, GEMINI_CLI_NO_RELAUNCH: 'true' },
+    env: {
+      ...env,
+      GEMINI_CLI_NO_RELAUNCH: 'true',
+      ...(prompt === null ? {} : { GEMINI_SYSTEM_MD: prompt.path }),
+    },
+    ...(prompt === null ? {} : { files: prompt.files }),
     stdin: { type: 'text', text: wholeTask(request) },
     exit: 'own',
   };

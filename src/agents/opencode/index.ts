@@ -1,7 +1,14 @@
-import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
+import type { AgentAdapter, Launch, LaunchRequest } from '../adapter.ts';
+import { type Honours, NOTHING } from '../honours.ts';
 import { createOneWaySession, wholeTask } from '../one-way.ts';
 import { Outbox } from '../outbox.ts';
 import { OpencodeReader } from './reader.ts';
+
+const honours: Honours = {
+  ...NOTHING,
+  model: true,
+  thinking: ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+};
 
 /**
  * OpenCode by `run --format json` (its records of version 1.18). One-way: the task is the whole of stdin, and nothing
@@ -26,7 +33,8 @@ export const opencodeAdapter: AgentAdapter = {
     { do: 'SIGTERM', graceMs: 3000 },
     { do: 'SIGKILL', graceMs: 1000 },
   ],
-  refuse,
+  modes: [{ name: null, honours }],
+  program: 'opencode',
   launch,
   open(request) {
     const out = new Outbox(request.task);
@@ -34,20 +42,10 @@ export const opencodeAdapter: AgentAdapter = {
   },
 };
 
-function refuse({ name, mode, task, permissions }: AgentSettings, use: AgentUse): string | null {
-  if (use === 'run') return `agent "${name}": OpenCode takes a task and runs no command`;
-  if (task !== undefined) return `agent "${name}": OpenCode is given its task on stdin; leave out "task"`;
-  if (mode !== undefined)
-    return `agent "${name}": the opencode adapter has no modes; "opencode acp" is for the adapter acp`;
-  if (permissions !== undefined) {
-    return `agent "${name}": OpenCode takes its permissions from its own configuration; leave out "permissions"`;
-  }
-  return null;
-}
-
 function launch(request: LaunchRequest): Launch {
   const { settings, model, resume, cwd, env } = request;
-  const { id, variant } = modelAndVariant(model ?? '');
+  const { id, variant: ofModel } = modelAndVariant(model ?? '');
+  const variant = ofModel ?? settings.thinking ?? null;
   return {
     argv: [
       ...(settings.command ?? ['opencode']),

@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { mailboxEnvironment } from '../../mailbox/index.ts';
-import type { AgentAdapter, AgentSettings, AgentUse, Launch, LaunchRequest } from '../adapter.ts';
+import type { AgentAdapter, AgentSettings, Launch, LaunchRequest } from '../adapter.ts';
 import { wholeTask } from '../one-way.ts';
+import { promptFile } from '../prompt-file.ts';
+import { definedArguments, honours } from './arguments.ts';
 import { sessionFile } from './session-file.ts';
 import type { PiMode } from './ending.ts';
 import { PiSession } from './session.ts';
@@ -35,23 +37,14 @@ export const piAdapter: AgentAdapter = {
     { do: 'SIGTERM', graceMs: 3000 },
     { do: 'SIGKILL', graceMs: 1000 },
   ],
-  refuse,
+  modes: [
+    { name: 'rpc', honours },
+    { name: 'json', honours },
+  ],
+  program: 'pi',
   launch,
   open: (request) => new PiSession(modeOf(request.settings), request),
 };
-
-const MODES: readonly string[] = ['rpc', 'json'] satisfies PiMode[];
-
-function refuse(settings: AgentSettings, use: AgentUse): string | null {
-  if (use === 'run') return `agent "${settings.name}": pi takes a task and runs no command`;
-  if (settings.task !== undefined) {
-    return `agent "${settings.name}": pi is told its task by its own protocol; leave out "task"`;
-  }
-  if (settings.mode !== undefined && !MODES.includes(settings.mode)) {
-    return `agent "${settings.name}": pi has no mode "${settings.mode}"; there are: ${MODES.join(', ')}`;
-  }
-  return null;
-}
 
 function modeOf(settings: AgentSettings): PiMode {
   return settings.mode === 'json' ? 'json' : 'rpc';
@@ -61,8 +54,9 @@ function modeOf(settings: AgentSettings): PiMode {
 const EXTENSION = fileURLToPath(new URL(`./extension${import.meta.url.slice(-3)}`, import.meta.url));
 
 function launch(request: LaunchRequest): Launch {
-  const { settings, model, cwd, mailbox, sessionDir } = request;
+  const { settings, cwd, mailbox, sessionDir } = request;
   const mode = modeOf(settings);
+  const prompt = promptFile(request);
   const argv = [
     ...(settings.command ?? ['pi']),
     '--mode',
@@ -71,8 +65,7 @@ function launch(request: LaunchRequest): Launch {
     ...(mode === 'json' ? ['-p'] : []),
     '--session',
     sessionFile(request),
-    ...(mailbox === null ? [] : ['-e', EXTENSION]),
-    ...(model === null ? [] : ['--model', model]),
+    ...definedArguments(request, mailbox === null ? null : EXTENSION),
     ...(settings.args ?? []),
   ];
   return {
@@ -81,6 +74,7 @@ function launch(request: LaunchRequest): Launch {
     cwd,
     env: environment(request, mode),
     folders: [sessionDir],
+    ...(prompt === null ? {} : { files: prompt.files }),
     stdin: mode === 'rpc' ? { type: 'protocol' } : { type: 'text', text: wholeTask(request) },
     exit: mode === 'rpc' ? 'asked' : 'own',
   };

@@ -16,7 +16,11 @@ import type { FakeMode } from './wire.ts';
  */
 export interface FakeAgents extends AsyncDisposable {
   /** An agent definition for a plan or a configuration. Default: name `fake`, mode `rpc`. */
-  settings(name?: string, mode?: FakeMode, options?: SettingsOptions): AgentSettings;
+  settings(
+    name?: string,
+    mode?: FakeMode,
+    options?: SettingsOptions,
+  ): Pick<AgentSettings, 'name' | 'adapter' | 'mode' | 'command' | 'args'>;
   /** A plain program for a command step. */
   argv(): string[];
   /**

@@ -1,0 +1,2 @@
+export { type AgentConfig, type ConfigLoaded, type ConfigOptions, configOf, loadConfig } from './load.ts';
+export { configJsonSchema } from './schema.ts';
