@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-// pure: machines and functions, in threads. real: processes, files and agents, in processes of their own. Two files at a
-// time: most of what they do is to wait for processes, and none may mind that the machine is busy.
+// pure: machines and functions, in threads; they leave nothing behind, so the files share what they load. real: processes,
+// files and agents, in processes of their own. Two files at a time: none may mind that the machine is busy.
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -9,7 +9,14 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'pure', include: ['test/**/*.pure.test.ts'], pool: 'threads', testTimeout: 30_000 },
+        test: {
+          name: 'pure',
+          include: ['test/**/*.pure.test.ts'],
+          pool: 'threads',
+          isolate: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
       },
       {
         extends: true,

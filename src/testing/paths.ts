@@ -8,7 +8,7 @@ import {
   __unsafe_getAllOwnEventDescriptors,
   initialTransition,
 } from 'xstate';
-import { getAdjacencyMap, getShortestPaths } from 'xstate/graph';
+import { getAdjacencyMap } from 'xstate/graph';
 
 /** What path generation has to know of a machine. */
 export interface PathModel {
@@ -20,7 +20,7 @@ export interface PathModel {
   identity(snapshot: AnyMachineSnapshot): unknown;
   /** The model of the world: may this happen here? Default: everything may. */
   feasible?(snapshot: AnyMachineSnapshot, event: EventObject): boolean;
-  /** Most states to explore. Default 5,000; more is an error. */
+  /** Most edges to explore. Default 5,000; more is an error. */
   limit?: number;
 }
 
@@ -46,13 +46,7 @@ export function edgePaths(model: PathModel): Path[] {
     limit,
   };
   const adjacency = getAdjacencyMap(machine, options as never) as Record<string, AdjacentState>;
-  const ways = new Map<string, EventObject[]>();
-  for (const path of getShortestPaths(machine, options as never)) {
-    ways.set(
-      serializeState(path.state as AnyMachineSnapshot),
-      path.steps.slice(1).map((step) => step.event),
-    );
-  }
+  const ways = shortestWays(adjacency, serializeState);
   return Object.entries(adjacency).flatMap(([state, node]) =>
     Object.values(node.transitions).map(({ event }) => ({
       events: [...(ways.get(state) ?? []), event],
@@ -60,6 +54,22 @@ export function edgePaths(model: PathModel): Path[] {
       name: `${JSON.stringify(node.state.value)} ${event.type}`,
     })),
   );
+}
+
+/** Breadth first: the way on which a state is met first is a shortest. (XState's own search explores all of it again.) */
+function shortestWays(
+  adjacency: Record<string, AdjacentState>,
+  serializeState: (snapshot: AnyMachineSnapshot) => string,
+): Map<string, EventObject[]> {
+  const [first] = Object.keys(adjacency);
+  const ways = new Map<string, EventObject[]>(first === undefined ? [] : [[first, []]]);
+  for (const [state, way] of ways) {
+    for (const { event, state: next } of Object.values(adjacency[state]?.transitions ?? {})) {
+      const name = serializeState(next);
+      if (!ways.has(name)) ways.set(name, [...way, event]);
+    }
+  }
+  return ways;
 }
 
 interface AdjacentState {

@@ -1,22 +1,11 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { type Pick, noise, one, random } from '../support/mutants.ts';
+import { expectSame } from '../support/same.ts';
 import { endOf, open, play } from './drive.ts';
 
 /** Bounded in the suite; COXSWAIN_ROUNDS=100000 for a night. */
 const INPUTS = Number(process.env['COXSWAIN_ROUNDS'] ?? 600);
-
-/** A small generator with a seed (mulberry32), so that a failure can be played again. */
-function random(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-type Pick = ReturnType<typeof random>;
-const one = <T>(pick: Pick, list: readonly T[]): T => list[pick(list.length)] as T;
 
 function linesOf(folder: string, wanted: (name: string) => boolean): string[][] {
   const url = new URL(`../fixtures/${folder}/`, import.meta.url);
@@ -74,12 +63,6 @@ function invented(pick: Pick, words: readonly string[], depth = 0): unknown {
   }
 }
 
-function noise(pick: Pick): Buffer {
-  const bytes = Buffer.alloc(pick(400));
-  for (let at = 0; at < bytes.length; at += 1) bytes[at] = pick(5) === 0 ? 0x0a : pick(256);
-  return bytes;
-}
-
 const byAcp = (name: string): boolean => name.startsWith('acp-');
 
 test.each([
@@ -106,7 +89,7 @@ test.each([
       const end = endOf(whole);
       const kind = end.t === 'final' ? 'final' : end.failure.code;
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-      expect(play(open(name), bytes, exit, 1 + pick(64)), `seed ${seed}`).toEqual(whole);
+      expectSame(play(open(name), bytes, exit, 1 + pick(64)), whole, () => `seed ${seed}`);
     }
     // The inputs are worth something only if they reach many ends.
     expect([...kinds.keys()].length, JSON.stringify([...kinds])).toBeGreaterThan(4);

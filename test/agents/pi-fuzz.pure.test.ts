@@ -1,20 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { type Pick, noise, one, random } from '../support/mutants.ts';
+import { expectSame } from '../support/same.ts';
 import { endOf, open, play } from './drive.ts';
 
 const INPUTS = 2000;
-
-/** A small generator with a seed (mulberry32), so that a failure can be played again. */
-function random(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-type Pick = ReturnType<typeof random>;
 
 /** Captured lines, the longest left out: mutating them costs time and finds nothing more. */
 const LINES = ['pi-0.73.1', 'pi-1.6.0'].flatMap((version) => {
@@ -37,8 +27,6 @@ const ODD = [
   '\u0000',
 ];
 
-const one = <T>(pick: Pick, list: readonly T[]): T => list[pick(list.length)] as T;
-
 /** A captured stream with lines dropped, doubled, swapped for those of others, and bytes changed. */
 function mutated(pick: Pick): Buffer {
   const out: string[] = [];
@@ -52,12 +40,6 @@ function mutated(pick: Pick): Buffer {
   }
   const bytes = Buffer.from(out.join(one(pick, ['\n', '\n', '\r\n'])));
   for (let n = pick(6); n > 0 && bytes.length > 0; n -= 1) bytes[pick(bytes.length)] = pick(256);
-  return bytes;
-}
-
-function noise(pick: Pick): Buffer {
-  const bytes = Buffer.alloc(pick(400));
-  for (let at = 0; at < bytes.length; at += 1) bytes[at] = pick(5) === 0 ? 0x0a : pick(256);
   return bytes;
 }
 
@@ -76,7 +58,7 @@ test('any bytes: nothing is thrown, there is exactly one end, and chunks change 
     const end = endOf(whole);
     const name = end.t === 'final' ? 'final' : end.failure.code;
     kinds.set(name, (kinds.get(name) ?? 0) + 1);
-    expect(play(open('pi', { mode }), bytes, exit, 1 + pick(64)), `seed ${seed}`).toEqual(whole);
+    expectSame(play(open('pi', { mode }), bytes, exit, 1 + pick(64)), whole, () => `seed ${seed}`);
   }
   // The inputs are worth something only if they reach many ends.
   expect([...kinds.keys()].length).toBeGreaterThan(8);

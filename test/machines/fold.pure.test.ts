@@ -1,6 +1,7 @@
 import type { AnyMachineSnapshot } from 'xstate';
 import { expect, test, vi } from 'vitest';
 import { fold, project, stable } from '../../machines/index.ts';
+import { expectSame } from '../support/same.ts';
 import { World } from './world.ts';
 
 /** A small seeded generator: a walk that fails is walked again by its seed. */
@@ -37,8 +38,9 @@ test(`on ${WALKS} random walks the journal folds to what the snapshots project, 
       if (folded === null) continue;
       const snapshot = world.run.getSnapshot() as AnyMachineSnapshot;
       const projected = stable(project(snapshot, { seq: world.records.length, updatedAt: world.at() }));
-      expect(folded, `seed ${seed}: ${trail.slice(-12).join(' > ')}`).toEqual(projected);
-      expect(stable(projected)).toEqual(projected);
+      const where = () => `seed ${seed}: ${trail.slice(-12).join(' > ')}`;
+      expectSame(folded, projected, where);
+      expectSame(stable(projected), projected, where);
     }
     const { state } = project(world.run.getSnapshot() as AnyMachineSnapshot, { seq: 0, updatedAt: '' });
     ends.set(state, (ends.get(state) ?? 0) + 1);
