@@ -276,6 +276,8 @@ export class Folding {
       case 'cause.late':
       case 'clock.jumped':
       case 'step.extended':
+      case 'session.leased':
+      case 'session.released':
       case 'activity.changed':
       case 'command.accepted':
       case 'command.answered':

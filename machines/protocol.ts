@@ -132,6 +132,7 @@ export type FailureCode =
   | 'resources-exhausted'
   | 'spawn-failed'
   | 'not-contained'
+  | 'session-busy'
   // how it ended
   | 'exit-code'
   | 'signal'
@@ -504,15 +505,31 @@ export interface ActivityInput {
   at: Instant;
 }
 
+export interface PrepareInput {
+  step: StepId;
+  n: number;
+  /** Of the agent, which is gone on with; null: it begins afresh. */
+  session: string | null;
+}
+
 export type PrepareOutput =
   | {
       type: 'ready';
       at: Instant;
       token: string;
       ladder: Rung[];
-      /** Its session can be gone on with. */ resumes: boolean;
+      /** Its session can be gone on with. */
+      resumes: boolean;
+      /** The attempt has this session of the agent to itself; null: there is none to be had. */
+      lease: LeasedSession | null;
     }
   | { type: 'refused'; at: Instant; failure: Failure };
+
+/** A session of an agent, by the name of its file. `from`: the runner of that attempt has died, and nothing is left of it. */
+export interface LeasedSession {
+  session: string;
+  from: { run: string; step: StepId; attempt: number } | null;
+}
 
 /** A new limit, from now on; 0 is now. */
 export type DeadlineCommand = { type: 'deadline.set'; limitMs: number };
@@ -833,6 +850,9 @@ export type JournalBody =
   /** This attempt was ended for the sake of a message; the next one goes on in its session. */
   | { type: 'step.recovering'; at: Instant; step: StepId; attempt: number; request: string; note: string }
   | { type: 'activity.changed'; at: Instant; step: StepId; attempt: number; state: Activity }
+  /** The attempt has this session of its agent to itself, until its tree is proven gone. */
+  | ({ type: 'session.leased'; at: Instant; step: StepId; attempt: number } & LeasedSession)
+  | { type: 'session.released'; at: Instant; step: StepId; attempt: number; session: string }
   | { type: 'attempt.launching'; at: Instant; step: StepId; attempt: number; token: string; agent: string }
   | {
       type: 'attempt.started';

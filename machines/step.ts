@@ -19,7 +19,9 @@ import type {
   Failure,
   Instant,
   JournalBody,
+  LeasedSession,
   MessageNotice,
+  PrepareInput,
   PrepareOutput,
   StepBefore,
   StepInput,
@@ -48,6 +50,8 @@ export interface StepContext {
   attempts: AttemptOutput[];
   /** The agent's session that its attempts go on in, after a pause. */
   session: string | null;
+  /** What its attempt has to itself, or will have; null: nothing. */
+  lease: LeasedSession | null;
   /** Candidates and tries; decides what comes after an attempt that failed. */
   tries: Tries;
   /** The wait before the next attempt, in milliseconds. */
@@ -72,7 +76,7 @@ type Event =
 const base = setup({
   types: { context: {} as StepContext, input: {} as StepInput, events: {} as Event, output: {} as StepOutput },
   actors: {
-    prepare: port<{ type: 'none' }, { step: string; n: number }, PrepareOutput>('prepare'),
+    prepare: port<{ type: 'none' }, PrepareInput, PrepareOutput>('prepare'),
     attempt: port<
       EndEvent | DeadlineNotice | MessageNotice,
       AttemptInput,
@@ -86,6 +90,8 @@ const base = setup({
   actions: {
     /** Filled with the journal by the runtime. */
     record: (_args, _body: JournalBody) => {},
+    /** Filled by the runtime: others may have the session that this attempt had. */
+    release: (_args, _of: { step: string; n: number }) => {},
   },
 });
 
@@ -193,9 +199,24 @@ export const stepMachine = base
       }),
       noteReady: base.assign(({ event }) => {
         const output = (event as unknown as DoneActorEvent<PrepareOutput>).output;
-        return output.type === 'ready'
-          ? { token: output.token, ladder: output.ladder, resumes: output.resumes, at: output.at }
-          : {};
+        if (output.type !== 'ready') return {};
+        const { token, ladder, resumes, lease, at } = output;
+        return { token, ladder, resumes, lease, at };
+      }),
+      recordLeased: base.enqueueActions(({ context, enqueue }) => {
+        const { lease, at, plan, n: attempt } = context;
+        if (lease !== null)
+          enqueue({ type: 'record', params: { type: 'session.leased', at, step: plan.id, attempt, ...lease } });
+      }),
+      /** Not before it is proven that nothing is left which could write into it. */
+      releaseSession: base.enqueueActions(({ context, event, enqueue }) => {
+        const { lease, plan } = context;
+        const { n, at, proof } = attemptIn(event);
+        if (lease === null || !isProven(proof, plan.proof)) return;
+        const { session } = lease;
+        enqueue({ type: 'release', params: { step: plan.id, n } });
+        enqueue({ type: 'record', params: { type: 'session.released', at, step: plan.id, attempt: n, session } });
+        enqueue.assign({ lease: null });
       }),
       noteRefused: base.assign(({ event }) => {
         const output = (event as unknown as DoneActorEvent<PrepareOutput>).output;
@@ -276,7 +297,7 @@ export const stepMachine = base
         const notice: DeadlineNotice = { type: 'deadline.moved', at: event.at, deadlineAt: deadlineOf(context) };
         enqueue.sendTo('attempt', notice);
       }),
-      release: base.enqueueActions(({ context, self, enqueue }) => {
+      freeSlot: base.enqueueActions(({ context, self, enqueue }) => {
         if (self._parent) enqueue.sendTo(self._parent, { type: 'step.released', step: context.plan.id });
       }),
     },
@@ -295,6 +316,7 @@ export const stepMachine = base
       resumes: false,
       attempts: [...(input.before?.attempts ?? [])],
       session: input.before?.session ?? null,
+      lease: null,
       tries: input.before?.tries ?? firstTry(input.plan.models, input.cooling, input.at),
       delayMs: 0,
       notes: { ...input.before?.notes },
@@ -318,13 +340,13 @@ export const stepMachine = base
     },
     states: {
       preparing: {
-        description: 'The task is filled in, the working folder looked at, the agent found',
+        description: 'The task is filled in, the agent found, its session taken',
         invoke: {
           id: 'prepare',
           src: 'prepare',
-          input: ({ context }) => ({ step: context.plan.id, n: context.n }),
+          input: ({ context }) => ({ step: context.plan.id, n: context.n, session: context.session }),
           onDone: [
-            { guard: 'ready', target: 'attempting', actions: 'noteReady' },
+            { guard: 'ready', target: 'attempting', actions: ['noteReady', 'recordLeased'] },
             { target: 'settled', actions: 'noteRefused' },
           ],
         },
@@ -356,14 +378,14 @@ export const stepMachine = base
             {
               guard: 'recovers',
               target: 'preparing',
-              actions: ['tellOver', 'recordRecovering', 'noteAttempt', 'planRecovery'],
+              actions: ['releaseSession', 'tellOver', 'recordRecovering', 'noteAttempt', 'planRecovery'],
             },
             {
               guard: 'triesAgain',
               target: 'backingOff',
-              actions: ['tellOver', 'recordRetry', 'reportModel', 'noteAttempt', 'planRetry'],
+              actions: ['releaseSession', 'tellOver', 'recordRetry', 'reportModel', 'noteAttempt', 'planRetry'],
             },
-            { target: 'settled', actions: ['reportModel', 'noteAttempt'] },
+            { target: 'settled', actions: ['releaseSession', 'reportModel', 'noteAttempt'] },
           ],
         },
         on: {
@@ -371,7 +393,7 @@ export const stepMachine = base
           'deadline.reached': { actions: 'endAttempt' },
           'deadline.moved': { actions: ['noteDeadline', 'tellDeadline'] },
           'step.extend': { actions: ['extend', 'tellDeadline'] },
-          'attempt.released': { actions: 'release' },
+          'attempt.released': { actions: 'freeSlot' },
           steer: { actions: 'passDown' },
           'steer.recover': { actions: 'passRecoveryDown' },
           'ask.settled': { actions: 'passDown' },

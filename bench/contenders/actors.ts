@@ -12,6 +12,7 @@ import {
 } from '../../machines/index.ts';
 import type { AttemptInput, ChildCommand, ChildEvent, RunInput } from '../../machines/protocol.ts';
 import { createRegistry } from '../../src/agents/index.ts';
+import { Leases } from '../../src/host/index.ts';
 import { nestOfTop } from '../../src/nest/index.ts';
 import { type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
 import { createLauncher, createSweeper } from '../../src/process/index.ts';
@@ -70,6 +71,7 @@ function kitOf(plan: ResolvedPlan, folder: string, env: Record<string, string>):
     redact: (text) => text,
     table,
     sweeper,
+    leases: new Leases({ root: dir.root, run: 'bench', owner: ownerOfThisProcess() }),
     launcher: createLauncher({
       expected: plan.steps.length,
       onLost: (error) => {

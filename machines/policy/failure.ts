@@ -13,6 +13,7 @@ const CLASSES: Record<FailureCode, FailureClass> = {
   'resources-exhausted': 'startup',
   'spawn-failed': 'never',
   'not-contained': 'never',
+  'session-busy': 'never',
   'exit-code': 'task',
   signal: 'task',
   'exited-mid-tool': 'task',

@@ -23,6 +23,11 @@ export interface AgentAdapter {
   readonly modes: readonly [Mode, ...Mode[]];
   /** What its program is usually called; null: a definition has to say its `command`. */
   readonly program: string | null;
+  /**
+   * Where the child of this request keeps its conversation, as far as that is known before it runs: one writer at a time
+   * may have it. Null, or without this: nobody can say.
+   */
+  sessionPath?(request: SessionRequest): string | null;
   launch(request: LaunchRequest): Launch;
   open(request: LaunchRequest): AgentSession;
 }
@@ -76,6 +81,9 @@ export interface LaunchRequest {
   /** The folders by which this child can be steered and can ask, made before `launch`; null: it has none. */
   mailbox: MailboxPaths | null;
 }
+
+/** What decides in which session a child works. */
+export type SessionRequest = Pick<LaunchRequest, 'env' | 'privateDir' | 'sessionDir' | 'resume'>;
 
 export interface Launch {
   /** Program and arguments. With `shell: true` the one element is a shell command line. */

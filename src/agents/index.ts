@@ -7,6 +7,7 @@ export type {
   Launch,
   LaunchRequest,
   Reply,
+  SessionRequest,
   SteerEvent,
   SteerMessage,
 } from './adapter.ts';

@@ -43,6 +43,10 @@ export function eventLine(record: JournalRecord): string {
       return `${record.step}: resumed`;
     case 'step.settled':
       return `${record.step}: ${record.state}${settledWhy(record)}`;
+    case 'session.leased':
+      return `${record.step}#${record.attempt}: has the session ${oneLine(record.session)}${takenFrom(record.from)}`;
+    case 'session.released':
+      return `${record.step}#${record.attempt}: the session ${oneLine(record.session)} is free`;
     case 'persistence.degraded':
       return `the record cannot be written (${record.line}): ${oneLine(record.message)}; trying again`;
     case 'persistence.restored':
@@ -136,4 +140,8 @@ function askWords(record: Extract<JournalRecord, { type: `ask.${string}` }>): st
 function settledWhy({ state, error, cause }: Extract<JournalRecord, { type: 'step.settled' }>): string {
   if (state === 'completed') return '';
   return error === undefined ? `: ${why(cause)}` : `: ${error.code}: ${cut(oneLine(error.message), MESSAGE_CHARS)}`;
+}
+
+function takenFrom(from: (JournalRecord & { type: 'session.leased' })['from']): string {
+  return from === null ? '' : `, left by ${from.step}#${from.attempt} of run ${from.run}`;
 }

@@ -1,6 +1,5 @@
-import { hostname } from 'node:os';
 import type { Owner, RunOutcome, Status } from '../../machines/protocol.ts';
-import { bootId, isSame } from '../process/identity/index.ts';
+import { type Standing, standingOf } from '../host/light.ts';
 import { type RunDir, lastEpoch, readOwner } from '../record/light.ts';
 
 /**
@@ -30,9 +29,12 @@ export function ownerOfUnwritten(dir: RunDir, since: string, now = Date.now()): 
   return now - Date.parse(since) > BEGINNING_MS ? 'lost' : 'alive';
 }
 
-function lookFor(owner: Owner): OwnerState {
-  if (owner.host !== hostname()) return 'elsewhere';
-  // The machine was started anew since: nothing of before is left.
-  if (owner.bootId !== bootId()) return 'lost';
-  return isSame(owner.pid, owner.startTime) ? 'alive' : 'lost';
-}
+const AS_OWNER = {
+  alive: 'alive',
+  dead: 'lost',
+  // Nothing of before is left.
+  rebooted: 'lost',
+  elsewhere: 'elsewhere',
+} as const satisfies Record<Standing, OwnerState>;
+
+const lookFor = (owner: Owner): OwnerState => AS_OWNER[standingOf(owner)];

@@ -123,23 +123,38 @@ export type Claim =
  */
 export function claimOwner(dir: RunDir, epoch: number, owner: Owner): Claim {
   const path = dir.owner(epoch);
-  // Not in owner/: what lies there is owners.
-  const draft = join(dir.path, `owner-${epoch}.${process.pid}.tmp`);
   try {
     makeDir(dir.owners);
-    rmSync(draft, { force: true });
-    writeNew(draft, owner);
-    try {
-      linkSync(draft, path);
-    } catch (error) {
-      if (codeOf(error) === 'EEXIST') throw error;
-      // No hard links here: still exclusive, though a reader may come between the making and the writing.
-      writeNew(path, owner);
+    // The draft not in owner/: what lies there is owners.
+    if (!placeNew(path, join(dir.path, `owner-${epoch}.${process.pid}.tmp`), owner)) {
+      return { type: 'taken', owner: readOwner(dir, epoch) };
     }
     syncDir(dir.owners);
     return { type: 'ok' };
   } catch (error) {
-    return codeOf(error) === 'EEXIST' ? { type: 'taken', owner: readOwner(dir, epoch) } : troubleOf(error);
+    return troubleOf(error);
+  }
+}
+
+/**
+ * Makes a record (0600) that must not be there yet, whole and flushed to disk; false: it is there, and stays. Of any number
+ * of processes that make it at once, one gets true. Throws when it can be made by nobody.
+ */
+export function placeNew(path: string, draft: string, json: unknown): boolean {
+  try {
+    rmSync(draft, { force: true });
+    writeNew(draft, json);
+    try {
+      linkSync(draft, path);
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOENT') throw error;
+      // No hard links here: still exclusive, though a reader may come between the making and the writing.
+      writeNew(path, json);
+    }
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
   } finally {
     rmSync(draft, { force: true });
   }

@@ -17,6 +17,7 @@ export {
   createAttemptDir,
   createRunDir,
   makeDir,
+  placeNew,
   removeActive,
   removePlanPart,
   removeStaleTemporaries,

@@ -57,6 +57,11 @@ export function runsDir(root: string): string {
   return join(root, 'runs');
 }
 
+/** Who has which session of an agent, of all runs. */
+export function leasesDir(root: string): string {
+  return join(root, 'leases');
+}
+
 export function activeDir(root: string): string {
   return join(root, 'active');
 }

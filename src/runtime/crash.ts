@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { createActor, toPromise } from 'xstate';
 import {
   type Cause,
@@ -130,7 +131,18 @@ function closeOpen(kit: Kit, records: readonly JournalRecord[], cause: Cause): v
       kit.record({ type: 'step.settled', at: kit.now(), step: step.id, state, cause });
     }
   }
+  freeSessions(kit);
   kit.record({ type: 'run.finalizing', at: kit.now() });
+}
+
+/** Of attempts of which nothing is left, or was ever started. The others stay taken for as long as this process lives. */
+function freeSessions(kit: Kit): void {
+  for (const { step, attempt, session } of kit.leases.held()) {
+    const proof = proofOf(kit, step, { n: attempt, started: false });
+    if (proof !== null && proof.verdict !== 'gone') continue;
+    kit.leases.release(step, attempt);
+    kit.record({ type: 'session.released', at: kit.now(), step, attempt, session: basename(session) });
+  }
 }
 
 /** Nobody will take or answer anything any more. */

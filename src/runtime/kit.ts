@@ -1,5 +1,6 @@
 import type { Instant, JournalBody, Proof, StepId } from '../../machines/protocol.ts';
 import type { Registry } from '../agents/index.ts';
+import type { Leases } from '../host/index.ts';
 import type { Nest } from '../nest/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
 import type { Launcher, Sweeper } from '../process/index.ts';
@@ -24,6 +25,7 @@ export interface Kit {
   readonly redact: Redactor;
   readonly table: ProcessTable;
   readonly sweeper: Sweeper;
+  readonly leases: Leases;
   readonly launcher: Launcher;
   readonly prepared: PreparedSteps;
   readonly outputs: Outputs;

@@ -40,7 +40,8 @@ export function requestFor(
   };
 }
 
-function environment(
+/** What a child of this agent gets of the runner's environment, and of its step. */
+export function environment(
   kit: Kit,
   allowed: readonly string[] | undefined,
   ofStep: Readonly<Record<string, string>>,

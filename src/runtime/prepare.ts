@@ -1,33 +1,43 @@
 import { fromPromise } from 'xstate';
-import type { Failure, PrepareOutput, Rung } from '../../machines/protocol.ts';
+import type { Failure, PrepareInput, PrepareOutput, Rung } from '../../machines/protocol.ts';
 import { type RenderedStep, type ResolvedStep, type Scope, renderStep } from '../plan/index.ts';
 import { newToken } from '../process/index.ts';
 import { containerFor } from './contain.ts';
 import type { Kit } from './kit.ts';
+import { leaseFor } from './leasing.ts';
 import type { Prepared } from './prepared.ts';
 import { scopeFor } from './scope.ts';
 
 /** For each level that there may be below: each ends those below it first, and then its own processes. */
 const NESTED_GRACE_MS = 5_000;
 
-/** The `prepare` port: finds the agent, fills in the templates, makes the token. */
+/** The `prepare` port: finds the agent, fills in the templates, makes the token, takes the agent's session. */
 export const prepare = (kit: Kit) =>
-  fromPromise<PrepareOutput, { step: string; n: number }>(async ({ input }) => {
+  fromPromise<PrepareOutput, PrepareInput>(async ({ input, signal }) => {
     const step = kit.step(input.step);
     const found = await kit.registry.resolve(step.agent, step.run === null ? 'task' : 'run');
     if (found.type !== 'agent') {
       return refused(kit, { code: found.type === 'not-found' ? found.reason : 'spawn-failed', message: found.message });
     }
-    const texts = fillIn(kit, step);
-    if (texts.type === 'failed') return refused(kit, texts.failure);
-    const token = newToken();
-    const contained = await containerFor(step, token);
-    if (contained.type === 'refused') return refused(kit, contained.failure);
-    const { container } = contained;
     const { agent } = found;
-    kit.prepared.set(step.id, { agent, step, texts: texts.texts, token, container });
+    const filled = fillIn(kit, step);
+    if (filled.type === 'failed') return refused(kit, filled.failure);
+    const { texts } = filled;
+    const token = newToken();
+    const leased = await leaseFor(kit, input, { agent, texts, token });
+    if (leased.type === 'refused') return refused(kit, leased.failure);
+    const giveBack = (): void => kit.leases.release(step.id, input.n);
+    const contained = await containerFor(step, token);
+    if (contained.type === 'refused') {
+      giveBack();
+      return refused(kit, contained.failure);
+    }
+    // The step has settled meanwhile, or does before it hears of this.
+    if (signal.aborted || kit.table.isShut) giveBack();
+    else signal.addEventListener('abort', giveBack);
+    kit.prepared.set(step.id, { agent, step, texts, token, container: contained.container });
     const { resume: resumes } = agent.adapter.capabilities;
-    return { type: 'ready', at: kit.now(), token, ladder: ladderFor(kit, agent), resumes };
+    return { type: 'ready', at: kit.now(), token, ladder: ladderFor(kit, agent), resumes, lease: leased.lease };
   });
 
 /** What the attempt may have started in its turn ends first: it has a record to finish, and children of its own. */

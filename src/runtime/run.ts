@@ -15,6 +15,7 @@ import type {
 } from '../../machines/protocol.ts';
 import { summarize } from '../../machines/policy/proof.ts';
 import { createRegistry } from '../agents/index.ts';
+import { Leases } from '../host/index.ts';
 import { type Nest, nestOfTop } from '../nest/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
 import { bootId, createLauncher, createSweeper, startTimeOf } from '../process/index.ts';
@@ -290,6 +291,7 @@ export class Runtime {
       redact: (text) => this.#redact(text),
       table,
       sweeper,
+      leases: new Leases({ root: dir.root, run: dir.id, owner }),
       launcher: createLauncher({ expected: plan.steps.length, onLost: (error) => this.crash(error) }),
       prepared: new Map(),
       outputs: new Outputs(),

@@ -51,7 +51,10 @@ export function wire(kit: Kit, closing: Closing, answering: Answering, machines:
   });
   const step = machines.step.provide({
     actors: { prepare: fill(prepare(kit)), attempt: fill(attempt), deadline: fill(deadline) },
-    actions: { record },
+    actions: {
+      record,
+      release: (_: unknown, of: { step: string; n: number }): void => kit.leases.release(of.step, of.n),
+    },
   });
   const run = machines.run.provide({
     actors: {

@@ -10,6 +10,7 @@ import type {
 import { createRegistry } from '../../src/agents/index.ts';
 import { EXIT } from '../../src/cli/codes.ts';
 import type { ErrorCode } from '../../src/errors.ts';
+import { hostJsonSchemas } from '../../src/host/index.ts';
 import { compileTemplate, type PlanErrorCode } from '../../src/plan/index.ts';
 import { knownFields } from '../../src/plan/schema.ts';
 import { jsonSchemas } from '../../src/record/index.ts';
@@ -59,6 +60,7 @@ test('agents: every failure code', () => {
     'resources-exhausted': true,
     'spawn-failed': true,
     'not-contained': true,
+    'session-busy': true,
     'exit-code': true,
     signal: true,
     'exited-mid-tool': true,
@@ -98,6 +100,8 @@ test('record: every journal type, state, cause and reason', () => {
     'step.recovering': true,
     'activity.changed': true,
     'step.settled': true,
+    'session.leased': true,
+    'session.released': true,
     'attempt.launching': true,
     'attempt.started': true,
     'attempt.exited': true,
@@ -185,7 +189,9 @@ test('record: every journal type, state, cause and reason', () => {
 });
 
 test('record: every schema', () => {
-  const files = ['plan', ...Object.keys(jsonSchemas())].map((name) => `${name}.json`).toSorted();
+  const files = ['plan', ...Object.keys({ ...jsonSchemas(), ...hostJsonSchemas() })]
+    .map((name) => `${name}.json`)
+    .toSorted();
   expect(namesIn(section(page('docs/record.md'), 'Versions and schemas'), 'schema')).toEqual(files);
 });
 

@@ -317,7 +317,15 @@ export const stepModel: PathModel = {
     'step.extend': [{ type: 'step.extend', at: AT, limitMs: 1_000 } as never],
     'models.cooling': [{ type: 'models.cooling', cooling: {} } as never],
     'xstate.done.actor.prepare': [
-      done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER, resumes: true }),
+      done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER, resumes: true, lease: null }),
+      done('prepare', {
+        type: 'ready',
+        at: AT,
+        token: 't',
+        ladder: LADDER,
+        resumes: true,
+        lease: { session: 'a.1', from: null },
+      }),
       done('prepare', { type: 'refused', at: AT, failure: { code: 'cwd-missing', message: 'no' } }),
     ],
     'xstate.done.actor.attempt': [
@@ -327,7 +335,13 @@ export const stepModel: PathModel = {
       done('attempt', { ...attemptOutput('completed'), outcome: 'paused', cause: RECOVERY, session: 's1' }),
     ],
   }),
-  identity: ({ context }) => [context.cause?.type, context.failure?.code, context.attempts.length, context.tries.task],
+  identity: ({ context }) => [
+    context.cause?.type,
+    context.failure?.code,
+    context.attempts.length,
+    context.tries.task,
+    context.lease?.session,
+  ],
   /** The run has one step resumed for the sake of a message, once. */
   feasible: ({ context }, event) => context.attempts.length === 0 || causeOfOutput(event) !== 'recovery',
 };

@@ -236,7 +236,16 @@ export class World {
     if (attempt === undefined) {
       return [
         deadline,
-        to(step, 'ready', () => done({ type: 'ready', at: this.at(), token: 't', ladder: LADDER, resumes: true })),
+        to(step, 'ready', () =>
+          done({
+            type: 'ready',
+            at: this.at(),
+            token: 't',
+            ladder: LADDER,
+            resumes: true,
+            lease: { session: 's', from: null },
+          }),
+        ),
         to(step, 'refused', () =>
           done({ type: 'refused', at: this.at(), failure: { code: 'cwd-missing', message: 'no' } }),
         ),

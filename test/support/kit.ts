@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AttemptInput, JournalBody } from '../../machines/index.ts';
 import { type AgentAdapter, createRegistry } from '../../src/agents/index.ts';
+import { Leases } from '../../src/host/index.ts';
 import { nestOfTop } from '../../src/nest/index.ts';
 import { type PlanInput, type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
 import { type Sweeper, createLauncher, createSweeper, newToken } from '../../src/process/index.ts';
 import { type RunDir, addActive, createRedactor, createRunDir, openJournal } from '../../src/record/index.ts';
 import { keepProof } from '../../src/runtime/keep.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
+import { ownerOfThisProcess } from '../../src/runtime/run.ts';
 import { Texts } from '../../src/runtime/texts.ts';
 import { Outputs } from '../../src/runtime/outputs.ts';
 import { ProcessTable } from '../../src/runtime/table.ts';
@@ -76,6 +78,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     redact: createRedactor(testEnv),
     table,
     sweeper: sweeper(real),
+    leases: new Leases({ root: dir.root, run: dir.id, owner: ownerOfThisProcess() }),
     launcher: createLauncher({ onLost: (error) => void faults.push(error) }),
     prepared: new Map(),
     outputs: new Outputs(),

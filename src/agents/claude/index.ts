@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { AgentAdapter, Launch, LaunchRequest } from '../adapter.ts';
 import { definedArguments, honours } from './arguments.ts';
-import { sessionOf } from './session-name.ts';
+import { sessionOf, sessionPath } from './session-name.ts';
 import { ClaudeSession } from './session.ts';
 
 /**
@@ -33,6 +33,7 @@ export const claudeAdapter: AgentAdapter = {
   ],
   modes: [{ name: null, honours }],
   program: 'claude',
+  sessionPath,
   launch,
   open: (request) => new ClaudeSession(request),
 };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { basename, dirname } from 'node:path';
-import type { LaunchRequest } from '../adapter.ts';
+import { basename, dirname, join } from 'node:path';
+import type { SessionRequest } from '../adapter.ts';
 
 /**
  * A session is an id in a configuration folder. The folder is one of the attempt that began it, among the sessions of the
@@ -11,7 +11,7 @@ export interface SessionName {
   id: string;
 }
 
-type Request = Pick<LaunchRequest, 'resume' | 'privateDir' | 'env'>;
+type Request = Pick<SessionRequest, 'resume' | 'privateDir' | 'env'>;
 
 export function sessionOf({ resume, privateDir, env }: Request): SessionName {
   if (resume !== null) return { folder: folderIn(resume.session), id: basename(resume.session) };
@@ -40,6 +40,13 @@ const hidesNoLogin = (env: Readonly<Record<string, string>>): boolean =>
   env['CLAUDE_CONFIG_DIR'] === undefined && KEYS.some((name) => (env[name] ?? '') !== '');
 
 export const nameOf = ({ folder, id }: SessionName): string => (folder === null ? id : `${folder}/${id}`);
+
+/** Where it is written, as far as it takes to tell one session from another. */
+export function sessionPath(request: SessionRequest): string {
+  const { folder, id } = sessionOf(request);
+  const { CLAUDE_CONFIG_DIR: own, HOME: home = '' } = request.env;
+  return join(folder === null ? (own ?? join(home, '.claude')) : join(request.sessionDir, folder), id);
+}
 
 /** A UUID (version 8) that is always the same for the same parts. The client takes nothing else for an id. */
 export function uuidOf(...parts: string[]): string {

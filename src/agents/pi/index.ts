@@ -42,6 +42,7 @@ export const piAdapter: AgentAdapter = {
     { name: 'json', honours },
   ],
   program: 'pi',
+  sessionPath: sessionFile,
   launch,
   open: (request) => new PiSession(modeOf(request.settings), request),
 };

@@ -68,6 +68,12 @@ export const journalRecordSchema = z.discriminatedUnion('type', [
   }),
   journalLine('step.recovering', { ...ofAttempt, request: z.string(), note: z.string() }),
   journalLine('activity.changed', { ...ofAttempt, state: z.enum(['fresh', 'quiet', 'stalled']) }),
+  journalLine('session.leased', {
+    ...ofAttempt,
+    session: z.string(),
+    from: z.object({ run: z.string(), ...ofAttempt }).nullable(),
+  }),
+  journalLine('session.released', { ...ofAttempt, session: z.string() }),
   journalLine('attempt.launching', { ...ofAttempt, token: z.string(), agent: z.string() }),
   journalLine('attempt.started', { ...ofAttempt, pid: z.int(), startTime: z.number().nullable() }),
   journalLine('attempt.exited', { ...ofAttempt, code: z.int().nullable(), signal: z.string().nullable() }),

@@ -44,6 +44,7 @@ export const failureCode = z.enum([
   'resources-exhausted',
   'spawn-failed',
   'not-contained',
+  'session-busy',
   'exit-code',
   'signal',
   'exited-mid-tool',

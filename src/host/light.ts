@@ -1,0 +1,2 @@
+/** The part that the client may load. */
+export { type Standing, standingOf } from './standing.ts';

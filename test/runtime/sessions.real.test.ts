@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { takeLease } from '../../src/host/index.ts';
+import { leasesDir } from '../../src/record/index.ts';
+import { type Runtime, ownerOfThisProcess } from '../../src/runtime/run.ts';
+import { expectTruth } from '../support/truth.ts';
+import { testEnv } from '../support/kit.ts';
+import { type Rig, type RigOptions, definition, fakeAgents, startRun } from './rig.ts';
+
+/** An agent's session has one writer at a time, of whatever run. */
+
+async function begin(options: RigOptions = {}, ids: string[] = ['a']) {
+  const agents = await fakeAgents();
+  const rig = startRun(
+    {
+      version: 1,
+      agents: { fake: definition(agents.settings()) },
+      steps: ids.map((id) => ({ id, needs: [], agent: 'fake', task: `do ${id}` })),
+    },
+    options,
+  );
+  return { rig, agents };
+}
+
+/** Somebody else has the session that the first attempt at `a` will want. */
+const heldBy =
+  (change: { pid?: number; startTime?: number; token?: string }) =>
+  async ({ kit }: Runtime): Promise<void> => {
+    const { token = 'other', ...owner } = change;
+    await takeLease({
+      root: kit.dir.root,
+      record: {
+        v: 1,
+        session: join(kit.dir.sessions, 'a.1.jsonl'),
+        owner: { ...ownerOfThisProcess(), ...owner },
+        run: 'other',
+        step: 'theirs',
+        attempt: 3,
+        token,
+        at: new Date().toISOString(),
+      },
+      isGone: () => Promise.resolve(false),
+    });
+  };
+const DEAD = { pid: 2 ** 22 - 1, startTime: 1 };
+
+const leases = (rig: Rig): string[] =>
+  readdirSync(leasesDir(rig.dir.root), { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith('.json'));
+const typesOf = (rig: Rig): string[] =>
+  rig.records.map(({ type }) => type).filter((type) => /^session|^attempt|^step/.test(type));
+
+test('it is taken before the launch and free after the proof; after a pause the same one is taken again', async () => {
+  const { rig, agents } = await begin({}, ['a', 'keeper']);
+  const [first, second] = [await agents.next(), await agents.next()];
+  const keeper = first.task === 'do a' ? second : first;
+  expect(leases(rig)).toHaveLength(2);
+  rig.runtime.command({ type: 'interrupt', id: 'i', source: 'test', step: 'a' });
+  await rig.recorded('step.settled', ({ step }) => step === 'a');
+  expect(leases(rig)).toHaveLength(1);
+  rig.runtime.command({ type: 'resume', id: 'r', source: 'test' });
+  await (await agents.next()).finish();
+  await keeper.finish();
+  expect((await rig.ended).outcome.state).toBe('completed');
+  const ofA = rig.records.filter((one) => 'step' in one && one.step === 'a').map(({ type }) => type);
+  const attempt = ['session.leased', 'attempt.launching', 'attempt.started', 'attempt.exited', 'attempt.closed'];
+  const whole = [...attempt, 'session.released', 'step.settled'];
+  expect(ofA.filter((type) => /^session|^attempt|settled/.test(type))).toEqual([...whole, ...whole]);
+  const names = rig.records.flatMap((one) => (one.type === 'session.leased' && one.step === 'a' ? [one.session] : []));
+  expect(names).toEqual(['a.1.jsonl', 'a.1.jsonl']);
+  expect(leases(rig)).toEqual([]);
+  expectTruth(rig);
+});
+
+test('a session that another run has is refused by its name, and nothing is started', async () => {
+  const { rig, agents } = await begin({ before: (runtime) => void heldBy({})(runtime) });
+  expect((await rig.ended).outcome).toMatchObject({ state: 'failed', cause: { reason: 'session-busy' } });
+  const settled = await rig.recorded('step.settled');
+  expect(settled.error).toMatchObject({
+    code: 'session-busy',
+    detail: { run: 'other', step: 'theirs', attempt: 3, pid: process.pid, why: 'alive' },
+  });
+  expect(settled.error?.message).toMatch(/^the session a\.1\.jsonl is in use by step theirs, attempt 3, of run other/);
+  expect(agents.started).toBe(0);
+  expect(typesOf(rig)).toEqual(['step.started', 'step.settled']);
+  expectTruth(rig);
+});
+
+test('of a runner that was killed: not while something of its attempt runs, and then at once', async () => {
+  const left = spawn('sleep', ['600'], { env: { ...testEnv, COXSWAIN_TOKEN: 'tokenOfTheDead' }, stdio: 'ignore' });
+  const dead = { ...DEAD, token: 'tokenOfTheDead' };
+  try {
+    const { rig } = await begin({ before: (runtime) => void heldBy(dead)(runtime) });
+    await rig.ended;
+    const { error } = await rig.recorded('step.settled');
+    expect(error).toMatchObject({ code: 'session-busy', detail: { why: 'unproven' } });
+    expect(error?.message).toContain('coxswain doctor --run other');
+  } finally {
+    left.kill('SIGKILL');
+    await once(left, 'exit');
+  }
+  const { rig, agents } = await begin({ before: (runtime) => void heldBy(dead)(runtime) });
+  await (await agents.next()).finish();
+  expect((await rig.ended).outcome.state).toBe('completed');
+  expect(await rig.recorded('session.leased')).toMatchObject({
+    session: 'a.1.jsonl',
+    from: { run: 'other', step: 'theirs', attempt: 3 },
+  });
+});
+
+test('a crash of the machines gives back what is proven gone', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const { rig, agents } = await begin();
+  await agents.next();
+  expect(leases(rig)).toHaveLength(1);
+  rig.runtime.crash(new Error('a bug on purpose'));
+  await rig.ended;
+  warn.mockRestore();
+  expect(leases(rig)).toEqual([]);
+  const types = expectTruth({ dir: rig.dir }).records.map(({ type }) => type);
+  const wanted = ['attempt.closed', 'step.settled', 'session.released', 'run.finalizing'];
+  expect(types.filter((type) => wanted.includes(type))).toEqual(wanted);
+});
