@@ -1,12 +1,12 @@
 import type { AgentSession, LaunchRequest } from './adapter.ts';
 import type { ChildExit } from './exit.ts';
 import type { Fields } from './json.ts';
-import type { Outbox } from './outbox.ts';
+import { Outbox } from './outbox.ts';
 import { stdoutOfRecords } from './stdout.ts';
 import { type UnendedChild, type Verdict, verdictOfExit } from './verdict.ts';
 import { goOnWith } from './words.ts';
 
-/** What one client's records mean. Everything it tells goes into the outbox it was made with. */
+/** What one client's records mean. Everything it tells goes into the outbox it is made with. */
 export interface Reader {
   record(record: Fields): void;
   /** The child is gone: the verdict of its records, or what is known of it without one. */
@@ -19,7 +19,9 @@ export interface Reader {
  * A client that gets its task on stdin, prints records, and exits by itself. While it works nothing can be said to it:
  * a message is refused at once.
  */
-export function createOneWaySession(request: LaunchRequest, out: Outbox, reader: Reader): AgentSession {
+export function createOneWaySession(request: LaunchRequest, makeReader: (out: Outbox) => Reader): AgentSession {
+  const out = new Outbox(request.task);
+  const reader = makeReader(out);
   const stdout = stdoutOfRecords(out, (record) => reader.record(record));
 
   function judge(exit: ChildExit): void {

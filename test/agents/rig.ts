@@ -12,7 +12,7 @@ import {
 } from '../../src/agents/index.ts';
 import { type PlayedExit, TASK, endOf, play } from './drive.ts';
 
-export type Name = 'claude' | 'codex';
+export type Name = 'claude' | 'codex' | 'pi';
 export type Change = Partial<LaunchRequest> & { given?: Partial<AgentSettings> };
 
 /** A session, and the launch it belongs to, as the runtime would ask for them. */

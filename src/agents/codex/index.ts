@@ -1,6 +1,5 @@
 import type { AgentAdapter, AgentSettings, Launch, LaunchRequest } from '../adapter.ts';
 import { createOneWaySession, wholeTask } from '../one-way.ts';
-import { Outbox } from '../outbox.ts';
 import { promptFile } from '../prompt-file.ts';
 import { execArguments, honours, serverArguments } from './arguments.ts';
 import { ExecReader } from './exec.ts';
@@ -44,8 +43,7 @@ export const codexAdapter: AgentAdapter = {
   launch,
   open(request) {
     if (modeOf(request.settings) === 'app-server') return new ServerSession(request);
-    const out = new Outbox(request.task);
-    return createOneWaySession(request, out, new ExecReader(out, request));
+    return createOneWaySession(request, (out) => new ExecReader(out, request));
   },
 };
 

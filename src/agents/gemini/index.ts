@@ -1,7 +1,6 @@
 import type { AgentAdapter, Launch, LaunchRequest } from '../adapter.ts';
 import { type Honours, NOTHING } from '../honours.ts';
 import { createOneWaySession, wholeTask } from '../one-way.ts';
-import { Outbox } from '../outbox.ts';
 import { promptFile } from '../prompt-file.ts';
 import { GeminiReader } from './reader.ts';
 
@@ -38,10 +37,7 @@ export const geminiAdapter: AgentAdapter = {
   modes: [{ name: null, honours }],
   program: 'gemini',
   launch,
-  open(request) {
-    const out = new Outbox(request.task);
-    return createOneWaySession(request, out, new GeminiReader(out, request));
-  },
+  open: (request) => createOneWaySession(request, (out) => new GeminiReader(out, request)),
 };
 
 function launch(request: LaunchRequest): Launch {

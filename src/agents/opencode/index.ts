@@ -1,7 +1,6 @@
 import type { AgentAdapter, Launch, LaunchRequest } from '../adapter.ts';
 import { type Honours, NOTHING } from '../honours.ts';
 import { createOneWaySession, wholeTask } from '../one-way.ts';
-import { Outbox } from '../outbox.ts';
 import { OpencodeReader } from './reader.ts';
 
 const honours: Honours = {
@@ -36,10 +35,7 @@ export const opencodeAdapter: AgentAdapter = {
   modes: [{ name: null, honours }],
   program: 'opencode',
   launch,
-  open(request) {
-    const out = new Outbox(request.task);
-    return createOneWaySession(request, out, new OpencodeReader(out, request));
-  },
+  open: (request) => createOneWaySession(request, (out) => new OpencodeReader(out, request)),
 };
 
 function launch(request: LaunchRequest): Launch {
