@@ -104,8 +104,9 @@ export type Cause =
   | { type: 'stop'; at: Instant; source: string; command?: string; reason?: string }
   | { type: 'runner-signal'; at: Instant; signal: string }
   | { type: 'runner-crashed'; at: Instant; message: string }
-  | { type: 'run-deadline'; at: Instant; limitMs: number }
-  | { type: 'step-limit'; at: Instant; limitMs: number }
+  /** `deadlineAt`: it was moved to this instant, which was over already; `limitMs` is 0 then. */
+  | { type: 'run-deadline'; at: Instant; limitMs: number; deadlineAt?: Instant }
+  | { type: 'step-limit'; at: Instant; limitMs: number; deadlineAt?: Instant }
   | { type: 'attempt-limit'; at: Instant; limitMs: number }
   | { type: 'first-output-limit'; at: Instant; limitMs: number }
   | { type: 'stall-limit'; at: Instant; limitMs: number; action: 'stop' | 'retry' }
@@ -478,7 +479,7 @@ export interface Tries {
 export type StepNotice =
   | DeadlineNotice
   | MessageNotice
-  | { type: 'step.extend'; at: Instant; limitMs: number }
+  | { type: 'step.extend'; at: Instant; deadlineAt: Instant; limitMs: number }
   | { type: 'models.cooling'; cooling: Cooling };
 
 /** What a step tells its run on the way. */
@@ -656,7 +657,7 @@ export type Command =
   | { type: 'steer'; id: string; source: string; step?: StepId; mode: SteerMode; text: TextDigest; expiresMs?: number }
   /** More steps, resolved and checked. */
   | { type: 'append'; id: string; source: string; steps: StepPlan[] }
-  /** A new deadline; `limitMs` counts from now, 0 is over at once. */
+  /** A new deadline; `limitMs` counts from now. 0: it is over already, and `deadlineAt` says which instant was named. */
   | { type: 'extend'; id: string; source: string; step?: StepId; deadlineAt: Instant; limitMs: number }
   | { type: 'answer'; id: string; source: string; ask: string; text: TextDigest };
 export type CommandType = Command['type'];

@@ -5,6 +5,7 @@ import { type CommandView, type Refusal, refusal } from './policy/commands.ts';
 import { type RunContext, type RunMachineEvent, base } from './run-base.ts';
 import { refusedSteer, steersOf } from './run-messages.ts';
 import type {
+  Answer,
   Cause,
   Command,
   DeadlineCommand,
@@ -112,16 +113,32 @@ export const acceptCommand = base.enqueueActions(({ event, enqueue }) => {
   enqueue({ type: 'record', params: { type: 'command.accepted', at: event.at, id, command, source } });
 });
 
+/** What is obeyed, and perhaps not what was meant. */
+function warningOn(command: Command): string | null {
+  if (command.type !== 'extend' || command.limitMs > 0) return null;
+  const { step, deadlineAt } = command;
+  return `${deadlineAt} is over already: ${step === undefined ? 'the run' : `step ${step}`} ends now`;
+}
+
 export const answerApplied = base.enqueueActions(({ event, enqueue }) => {
   assertEvent(event, 'run.command');
   const { id, type: command } = event.command;
-  enqueue({ type: 'answer', params: { id, command, verdict: 'applied', at: event.at } });
+  const warning = warningOn(event.command);
+  enqueue({
+    type: 'answer',
+    params: { id, command, verdict: 'applied', at: event.at, ...(warning === null ? {} : { detail: warning }) },
+  });
 });
+
+const REUSED = 'another command with this id is open';
 
 export const answerRepeated = base.enqueueActions(({ event, enqueue }) => {
   assertEvent(event, 'run.command');
   const { id, type: command } = event.command;
-  enqueue({ type: 'answer', params: { id, command, verdict: 'conflict', reason: 'id-reused', at: event.at } });
+  enqueue({
+    type: 'answer',
+    params: { id, command, verdict: 'conflict', reason: 'id-reused', at: event.at, detail: REUSED },
+  });
 });
 
 export const refuse = base.enqueueActions(({ context, event, enqueue }) => {
@@ -179,6 +196,13 @@ export function tellStepOver(
   for (const id of steersOf(context, step)) enqueue.sendTo(steeringActor(id), { type: 'step.over', at, step });
 }
 
+/** The answer to one that would have ended a step. */
+export const tooLate = (step: StepId, how: string): Pick<Answer, 'verdict' | 'reason' | 'detail'> => ({
+  verdict: 'rejected',
+  reason: 'already-ended',
+  detail: `step ${step} ${how}`,
+});
+
 export const hearOfCommand = base.enqueueActions(({ context, event, enqueue }) => {
   assertEvent(event, 'command.heard');
   const { at, command: id, taken } = event;
@@ -190,7 +214,7 @@ export const hearOfCommand = base.enqueueActions(({ context, event, enqueue }) =
     params: {
       id,
       command: open.type,
-      ...(taken ? { verdict: 'applied' } : { verdict: 'rejected', reason: 'already-ended' }),
+      ...(taken ? { verdict: 'applied' } : tooLate(open.step, 'had come to its end before it')),
       at,
     },
   });
@@ -237,7 +261,7 @@ export const extend = base.enqueueActions(({ context, event, enqueue }) => {
   if (command.type !== 'extend') return;
   const { step, deadlineAt, limitMs } = command;
   if (step !== undefined) {
-    enqueue.sendTo(stepActor(step), { type: 'step.extend', at, limitMs } satisfies StepNotice);
+    enqueue.sendTo(stepActor(step), { type: 'step.extend', at, deadlineAt, limitMs } satisfies StepNotice);
     return;
   }
   enqueue.assign({ deadlineAt, limitMs });

@@ -17,6 +17,7 @@ import type {
   SteeringInput,
   SteeringNews,
   SteeringOutput,
+  Target,
   UndeliveredReason,
 } from './protocol.ts';
 
@@ -97,6 +98,29 @@ export const endSteering = base.enqueueActions(({ context, event, enqueue }) => 
 /** A receipt must not hide what was done for it. */
 const RECOVERED = 'nothing was heard of it at first: an agent was interrupted and resumed for it, once';
 
+const MOST_NAMED = 3;
+const NOT_TAKEN: Record<UndeliveredReason, string> = {
+  unsupported: 'cannot be spoken to',
+  expired: 'had not taken it when its time was over',
+  conflict: 'has had another message with this id',
+  aborted: 'took it into a turn that was dropped',
+  unconfirmed: 'ended without a word of it',
+  'step-ended': 'ended before it was taken',
+  'run-ended': 'did not begin before the run was ended',
+  'inbox-full': 'had no room for it',
+  failed: 'could not be given it',
+};
+
+/** Which steps have not taken it, and why; and what was done for it. */
+function detailOf(targets: readonly Target[], recovered: boolean): { detail?: string } {
+  const missed = targets.flatMap(({ step, reason }) =>
+    reason === undefined ? [] : [`step ${step} ${NOT_TAKEN[reason]}`],
+  );
+  const more = missed.length > MOST_NAMED ? [`and ${missed.length - MOST_NAMED} more`] : [];
+  const parts = [...missed.slice(0, MOST_NAMED), ...more, ...(recovered ? [RECOVERED] : [])];
+  return parts.length === 0 ? {} : { detail: parts.join('; ') };
+}
+
 const answerTo = ({ id, state, reason, partial, recovered, targets, targetCount, endedAt }: SteerStatus): Answer => ({
   id,
   command: 'steer',
@@ -105,7 +129,7 @@ const answerTo = ({ id, state, reason, partial, recovered, targets, targetCount,
   at: endedAt ?? '',
   ...(targetCount > 1 ? { targets } : {}),
   ...(partial === true ? { partial } : {}),
-  ...(recovered === true ? { detail: RECOVERED } : {}),
+  ...detailOf(targets, recovered === true),
 });
 
 export const handOver = base.enqueueActions(({ context, event, enqueue }) => {

@@ -4,7 +4,7 @@ import { outranks } from './policy/cause.ts';
 import { outcomeOfRun } from './policy/outcome.ts';
 import { NO_TOTALS } from './policy/steering.ts';
 import { planOf, schedule } from './policy/schedule.ts';
-import { later } from './policy/time.ts';
+import { later, overAlready } from './policy/time.ts';
 import { type RunContext, type RunMachineEvent, base } from './run-base.ts';
 import * as commands from './run-commands.ts';
 import { causeOfCommand, neverStarted, settle, settledRecord, tellStepOver, waitingEnded } from './run-commands.ts';
@@ -24,13 +24,13 @@ import type {
 
 export type { RunContext } from './run-base.ts';
 
-function causeIn(event: RunMachineEvent, limitMs: number | null): Cause | null {
+function causeIn(event: RunMachineEvent, { limitMs, deadlineAt }: RunContext): Cause | null {
   switch (event.type) {
     case 'run.end':
     case 'run.refuse':
       return event.cause;
     case 'deadline.reached':
-      return { type: 'run-deadline', at: event.at, limitMs: limitMs ?? 0 };
+      return { type: 'run-deadline', at: event.at, limitMs: limitMs ?? 0, ...overAlready(limitMs, deadlineAt) };
     case 'run.command':
       return causeOfCommand(event.command, event.at);
     case 'run.begin':
@@ -63,7 +63,7 @@ export const runMachine = base
   .extend({
     guards: {
       strongest: ({ context, event }) => {
-        const cause = causeIn(event, context.limitMs);
+        const cause = causeIn(event, context);
         return cause !== null && outranks(cause, context.cause);
       },
       refused: ({ context, event }) => commands.refusalIn(context, event) !== null,
@@ -162,9 +162,9 @@ export const runMachine = base
         for (const { id, type, step } of context.open) {
           if (step !== output.step) continue;
           const taken = output.cause.type === type;
-          const verdict: Pick<Answer, 'verdict' | 'reason'> = taken
+          const verdict: Pick<Answer, 'verdict' | 'reason' | 'detail'> = taken
             ? { verdict: 'applied' }
-            : { verdict: 'rejected', reason: 'already-ended' };
+            : commands.tooLate(step, `had come to its end before it: ${output.outcome}`);
           enqueue({ type: 'answer', params: { id, command: type, ...verdict, at: output.at } });
         }
       }),
@@ -200,7 +200,7 @@ export const runMachine = base
       /** Listed as late: known, and without consequence. */
       passOver: () => {},
       latch: base.assign(({ context, event }) => {
-        const cause = causeIn(event, context.limitMs);
+        const cause = causeIn(event, context);
         return cause === null ? {} : { cause, at: cause.at };
       }),
       recordStopping: base.enqueueActions(({ context, enqueue }) => {
@@ -255,14 +255,14 @@ export const runMachine = base
       endAsk: messages.endAsk,
       seeBelow,
       recordLate: base.enqueueActions(({ context, event, enqueue }) => {
-        const cause = causeIn(event, context.limitMs);
+        const cause = causeIn(event, context);
         const won = context.outcome?.cause ?? context.cause;
         if (cause === null || won === null) return;
         enqueue({ type: 'record', params: { type: 'cause.late', at: cause.at, cause, won } });
       }),
       /** What was latched gives way to something stronger, and stays on record. */
       recordOvertaken: base.enqueueActions(({ context, event, enqueue }) => {
-        const won = causeIn(event, context.limitMs);
+        const won = causeIn(event, context);
         const { cause } = context;
         if (won === null || cause === null) return;
         enqueue({ type: 'record', params: { type: 'cause.late', at: won.at, cause, won } });

@@ -4,7 +4,7 @@ import { classOf } from './policy/failure.ts';
 import { settleAttempt } from './policy/outcome.ts';
 import { isProven } from './policy/proof.ts';
 import { COOL_DOWN, type Decision, chanceOf, decide, firstTry, retryAfterMs } from './policy/retry.ts';
-import { between, earlier, later } from './policy/time.ts';
+import { between, earlier, later, overAlready } from './policy/time.ts';
 import { port } from './port.ts';
 import type {
   AttemptInput,
@@ -59,6 +59,8 @@ export interface StepContext {
   /** Why each attempt was followed by another, or why not. */
   notes: Record<number, string>;
   limitMs: number | null;
+  /** The instant that it was moved to; null: it was not. */
+  limitAt: Instant | null;
   /** When it was set. */
   limitSetAt: Instant;
   /** Of the run. */
@@ -98,12 +100,12 @@ const base = setup({
 const news = (event: StepNews): StepNews => event;
 
 /** What the step's own limit or a request from the run says, as one typed cause. */
-function causeIn(event: Event, { limitMs }: StepContext): Cause | null {
+function causeIn(event: Event, { limitMs, limitAt }: StepContext): Cause | null {
   switch (event.type) {
     case 'end':
       return event.cause;
     case 'deadline.reached':
-      return { type: 'step-limit', at: event.at, limitMs: limitMs ?? 0 };
+      return { type: 'step-limit', at: event.at, limitMs: limitMs ?? 0, ...overAlready(limitMs, limitAt) };
     case 'attempt.released':
     case 'deadline.moved':
     case 'step.extend':
@@ -286,8 +288,8 @@ export const stepMachine = base
       }),
       extend: base.enqueueActions(({ context, event, enqueue }) => {
         assertEvent(event, 'step.extend');
-        const { at, limitMs } = event;
-        enqueue.assign({ limitMs, limitSetAt: at });
+        const { at, limitMs, deadlineAt: limitAt } = event;
+        enqueue.assign({ limitMs, limitAt, limitSetAt: at });
         if (context.limitMs === null) enqueue.spawnChild('deadline', { id: 'deadline', input: { limitMs } });
         else enqueue.sendTo('deadline', { type: 'deadline.set', limitMs } satisfies DeadlineCommand);
         enqueue({ type: 'record', params: { type: 'step.extended', at, step: context.plan.id, limitMs } });
@@ -321,6 +323,7 @@ export const stepMachine = base
       delayMs: 0,
       notes: { ...input.before?.notes },
       limitMs: input.before === null ? input.plan.timeoutMs : input.before.limitMs,
+      limitAt: null,
       limitSetAt: input.at,
       deadlineAt: input.deadlineAt,
       cooling: { ...input.cooling },

@@ -28,14 +28,38 @@ export interface CommandView {
   openSteers: number;
 }
 
-export type Refusal =
-  { verdict: 'rejected'; reason: RejectReason } | { verdict: 'undelivered'; reason: UndeliveredReason };
+/** `detail`: which run, step, ask or request it is about, and in what state that is; for people. */
+export type Refusal = { detail: string } & (
+  { verdict: 'rejected'; reason: RejectReason } | { verdict: 'undelivered'; reason: UndeliveredReason }
+);
 
 /** Most steps a run may have, appended ones included. */
 export const MOST_STEPS = 10_000;
 
-const rejected = (reason: RejectReason): Refusal => ({ verdict: 'rejected', reason });
-const undelivered = (reason: UndeliveredReason): Refusal => ({ verdict: 'undelivered', reason });
+const rejected = (reason: RejectReason, detail: string): Refusal => ({ verdict: 'rejected', reason, detail });
+const undelivered = (reason: UndeliveredReason, detail: string): Refusal => ({
+  verdict: 'undelivered',
+  reason,
+  detail,
+});
+
+const MOST_NAME = 100;
+/** A name from outside is not shown at any length. */
+const nameOf = (id: string): string => (id.length > MOST_NAME ? `${id.slice(0, MOST_NAME)}…` : id);
+const noStep = (step: StepId): Refusal => rejected('unknown-step', `there is no step ${nameOf(step)}`);
+const stepIs = (step: StepId, state: NonNullable<ReturnType<CommandView['step']>>): string =>
+  `step ${nameOf(step)} ${STEP_IS[state]}`;
+const STEP_IS: Record<NonNullable<ReturnType<CommandView['step']>>, string> = {
+  pending: 'waits for its turn',
+  live: 'runs',
+  completed: 'has completed',
+  failed: 'has failed',
+  stopped: 'was stopped',
+  paused: 'is paused',
+  skipped: 'was skipped',
+};
+const isEnding = ({ cause }: CommandView): string =>
+  `the run is being ended${cause === null ? '' : ` (${cause.type})`}`;
 
 /**
  * Why a command cannot be obeyed now; null: it can. The one place that knows: the run machine asks it, and so does
@@ -44,18 +68,22 @@ const undelivered = (reason: UndeliveredReason): Refusal => ({ verdict: 'undeliv
 export function refusal(view: CommandView, command: Command): Refusal | null {
   switch (view.run) {
     case 'queued':
-      return rejected('not-begun');
+      return rejected('not-begun', 'the run has not begun');
     case 'running':
       return whileRunning(view, command);
     case 'stopping':
       return whileStopping(view, command);
     case 'finalizing':
-      return command.type === 'steer' ? undelivered('run-ended') : rejected('already-ended');
+      return command.type === 'steer'
+        ? undelivered('run-ended', 'the end of the run is decided')
+        : rejected('already-ended', 'the end of the run is decided');
     case 'completed':
     case 'failed':
     case 'stopped':
     case 'paused':
-      return command.type === 'steer' ? undelivered('run-ended') : rejected('run-ended');
+      return command.type === 'steer'
+        ? undelivered('run-ended', `the run has ended: ${view.run}`)
+        : rejected('run-ended', `the run has ended: ${view.run}`);
   }
 }
 
@@ -84,55 +112,67 @@ function whileStopping(view: CommandView, command: Command): Refusal | null {
     case 'stop':
       return command.step === undefined ? null : unlessLive(view, command.step, 'already-ended');
     case 'interrupt':
-      return command.step === undefined && view.cause?.type === 'interrupt' ? null : rejected('stopping');
+      return command.step === undefined && view.cause?.type === 'interrupt'
+        ? null
+        : rejected('stopping', isEnding(view));
     case 'steer':
-      return view.step(command.step ?? '') === null && command.step !== undefined
-        ? rejected('unknown-step')
-        : undelivered('run-ended');
+      return command.step !== undefined && view.step(command.step) === null
+        ? noStep(command.step)
+        : undelivered('run-ended', isEnding(view));
     case 'extend':
       return command.step === undefined ? null : unlessLive(view, command.step);
     case 'resume':
     case 'append':
     case 'answer':
-      return rejected('stopping');
+      return rejected('stopping', isEnding(view));
   }
 }
 
 function unlessOpen(view: CommandView, step: StepId, also?: StepOutcome): Refusal | null {
   const state = view.step(step);
-  if (state === null) return rejected('unknown-step');
-  return state === 'pending' || state === 'live' || state === also ? null : rejected('already-ended');
+  if (state === null) return noStep(step);
+  return state === 'pending' || state === 'live' || state === also
+    ? null
+    : rejected('already-ended', stepIs(step, state));
 }
 
 function unlessLive(view: CommandView, step: StepId, reason: RejectReason = 'not-running'): Refusal | null {
   const state = view.step(step);
-  if (state === null) return rejected('unknown-step');
-  return state === 'live' ? null : rejected(reason);
+  if (state === null) return noStep(step);
+  return state === 'live' ? null : rejected(reason, stepIs(step, state));
 }
 
 function unlessPaused(view: CommandView, step: StepId | undefined): Refusal | null {
-  if (step === undefined) return view.anyPaused ? null : rejected('not-paused');
+  if (step === undefined) return view.anyPaused ? null : rejected('not-paused', 'no step is paused');
   const state = view.step(step);
-  if (state === null) return rejected('unknown-step');
-  return state === 'paused' ? null : rejected('not-paused');
+  if (state === null) return noStep(step);
+  return state === 'paused' ? null : rejected('not-paused', stepIs(step, state));
 }
 
 /** A paused step may be resumed, and is spoken to then. */
 function unlessReachable(view: CommandView, step: StepId | undefined): Refusal | null {
-  const state = step === undefined ? (view.anyLive ? 'live' : 'completed') : view.step(step);
-  if (state === null) return rejected('unknown-step');
-  if (state !== 'pending' && state !== 'live' && state !== 'paused') return undelivered('step-ended');
-  return view.openSteers < MOST_STEERS ? null : undelivered('inbox-full');
+  if (step !== undefined) {
+    const state = view.step(step);
+    if (state === null) return noStep(step);
+    if (state !== 'pending' && state !== 'live' && state !== 'paused')
+      return undelivered('step-ended', stepIs(step, state));
+  } else if (!view.anyLive) return undelivered('step-ended', 'no step runs');
+  return view.openSteers < MOST_STEERS
+    ? null
+    : undelivered('inbox-full', `${view.openSteers} messages are open, and no more may be`);
 }
 
 function unlessNew(view: CommandView, steps: Extract<Command, { type: 'append' }>['steps']): Refusal | null {
-  if (steps.length === 0) return rejected('invalid');
-  if (view.steps + steps.length > MOST_STEPS) return rejected('too-many');
+  if (steps.length === 0) return rejected('invalid', 'there are no steps in it');
+  if (view.steps + steps.length > MOST_STEPS)
+    return rejected('too-many', `the run has ${view.steps} steps, and may have ${MOST_STEPS} at most`);
   const added = new Set<StepId>();
   for (const { id, needs } of steps) {
-    if (view.step(id) !== null || added.has(id)) return rejected('step-exists');
+    if (view.step(id) !== null || added.has(id))
+      return rejected('step-exists', `there is a step ${nameOf(id)} already`);
     // Needs point backwards: no way round.
-    if (needs.some((need) => view.step(need) === null && !added.has(need))) return rejected('unknown-step');
+    const missing = needs.find((need) => view.step(need) === null && !added.has(need));
+    if (missing !== undefined) return noStep(missing);
     added.add(id);
   }
   return null;
@@ -140,8 +180,10 @@ function unlessNew(view: CommandView, steps: Extract<Command, { type: 'append' }
 
 function unlessWaiting(view: CommandView, id: string): Refusal | null {
   const ask = view.ask(id);
-  if (ask === null) return rejected('unknown-ask');
-  return ask === 'open' ? null : rejected('not-waiting');
+  if (ask === null) return rejected('unknown-ask', `there is no ask ${nameOf(id)}`);
+  return ask === 'open'
+    ? null
+    : rejected('not-waiting', `ask ${nameOf(id)} has been answered, or nobody waits for it any more`);
 }
 
 const LIVE: Record<StepState, boolean> = {

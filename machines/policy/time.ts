@@ -9,3 +9,7 @@ export const between = (from: Instant, to: Instant): number => Date.parse(to) - 
 /** The earlier of two; null is never. */
 export const earlier = (a: Instant | null, b: Instant | null): Instant | null =>
   a === null || (b !== null && Date.parse(b) < Date.parse(a)) ? b : a;
+
+/** Of a deadline that was over when it was set: which instant that was. */
+export const overAlready = (limitMs: number | null, deadlineAt: Instant | null): { deadlineAt?: Instant } =>
+  limitMs === 0 && deadlineAt !== null ? { deadlineAt } : {};

@@ -93,6 +93,9 @@ async function tellReceipt(receipt: Receipt, how: Commanding, { json }: Commandi
     case 'applied':
     case 'delivered':
       if (json !== true) io.out.line(how.done(receipt));
+      // What was obeyed, and perhaps not what was meant.
+      if (detail !== undefined)
+        io.err.line(`coxswain: ${verdict === 'applied' ? 'warning' : 'note'}: ${oneLine(detail)}`);
       return EXIT.ok;
     case 'rejected':
     case 'undelivered':

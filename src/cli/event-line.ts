@@ -18,11 +18,11 @@ export function eventLine(record: JournalRecord): string {
     case 'run.stopping':
       return `run stopping: ${why(record.cause)}`;
     case 'run.deadline-moved':
-      return `run deadline moved to ${record.to}`;
+      return `run deadline moved to ${record.to}${record.to <= record.ts ? ', which is over already' : ''}`;
     case 'clock.jumped':
       return `the wall clock jumped by ${(record.byMs / 1000).toFixed(1)} s`;
     case 'step.extended':
-      return `${record.step}: has ${(record.limitMs / 1000).toFixed(0)} s from now`;
+      return `${record.step}: ${record.limitMs === 0 ? 'its time is over' : `has ${(record.limitMs / 1000).toFixed(0)} s from now`}`;
     case 'step.backing-off':
       return `${record.step}: ${oneLine(record.note)}, in ${(record.delayMs / 1000).toFixed(1)} s`;
     case 'step.recovering':

@@ -140,8 +140,7 @@ function commandOf(file: CommandFile, id: string, nowMs: number): Made {
     case 'extend': {
       const deadline = parseDeadline(file.deadline, nowMs);
       if (deadline.type === 'bad') return bad('deadline', 'a length of time like 30m or an ISO 8601 instant');
-      const { limitMs } = deadline;
-      const deadlineAt = new Date(nowMs + limitMs).toISOString();
+      const { at: deadlineAt, limitMs } = deadline;
       return made({ type: 'extend', ...from, ...ofStep, deadlineAt, limitMs });
     }
     case 'append':

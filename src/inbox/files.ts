@@ -1,5 +1,6 @@
 import {
   type Dirent,
+  chmodSync,
   closeSync,
   constants,
   fstatSync,
@@ -101,6 +102,23 @@ export function moveInto(from: string | Buffer, folder: string, name: string): b
   } catch {
     return false;
   }
+}
+
+/**
+ * Puts an entry aside as it is, and nobody else's to read: it is not opened, a link is not followed, and what is in a
+ * folder is left alone behind its door.
+ */
+export function setAside(from: string | Buffer, folder: string, name: string): boolean {
+  if (!moveInto(from, folder, name)) return false;
+  const path = within(folder, name);
+  try {
+    const stat = lstatSync(path);
+    // A link has no mode of its own: what would be changed is what it points to.
+    if (!stat.isSymbolicLink()) chmodSync(path, stat.isDirectory() ? 0o700 : 0o600);
+  } catch {
+    // Somebody else's, or gone: the folder it lies in is closed all the same.
+  }
+  return true;
 }
 
 /** Makes a folder of ours where its own folder is there. That one is not ours to make: it may be about to come back. */

@@ -218,17 +218,17 @@ class FileInbox implements Inbox {
   #deliver(taken: Taken, { id, command, text, sha256 }: Deliver): void {
     const open: OpenCommand = { type: command.type, sha256, files: filesOf(taken) };
     this.#open.set(id, open);
-    const reject = (reason: 'run-ended' | 'invalid' | 'unsupported', detail?: string): void =>
+    const reject = (reason: 'run-ended' | 'invalid' | 'unsupported', detail: string): void =>
       this.#answerHere({
         id,
         command: command.type,
         verdict: 'rejected',
         reason,
         at: this.#now(),
-        ...(detail && { detail }),
+        detail,
       });
     if (this.#ending) {
-      reject('run-ended');
+      reject('run-ended', 'the run takes no more commands: it has come to its end');
       return;
     }
     this.#fresh.push({ id, type: command.type, sha256 });
@@ -314,7 +314,8 @@ class FileInbox implements Inbox {
 
   #refuseOpen(): void {
     for (const [id, { type }] of this.#open) {
-      this.#answerHere({ id, command: type, verdict: 'rejected', reason: 'run-ended', at: this.#now() });
+      const detail = 'the run ended before it was done';
+      this.#answerHere({ id, command: type, verdict: 'rejected', reason: 'run-ended', at: this.#now(), detail });
     }
   }
 

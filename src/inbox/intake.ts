@@ -13,6 +13,7 @@ import {
   moveInto,
   namesIn,
   readSmall,
+  setAside,
   unnameableIn,
   within,
 } from './files.ts';
@@ -170,7 +171,7 @@ export class Intake {
 
   /** Puts aside as it is what is no file: only its name is ours to judge. */
   #setAside(from: string | Buffer, name: string, what: string, before: World['before']): Taken | null {
-    if (!moveInto(from, this.#dir.rejected, this.#label(name))) return null;
+    if (!setAside(from, this.#dir.rejected, this.#label(name))) return null;
     return this.#judge({ name, path: null, bytes: 0 }, { type: 'not-a-file', what }, before);
   }
 
@@ -191,7 +192,7 @@ export class Intake {
           return null;
         }
         // Nobody has read it: it is not thrown away.
-        moveInto(path, this.#dir.rejected, basename(path));
+        setAside(path, this.#dir.rejected, basename(path));
         return this.#judge({ name, path: null, bytes: 0 }, read, before);
       case 'ok': {
         const { text, modifiedMs } = read;

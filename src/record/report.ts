@@ -117,8 +117,12 @@ export function describeCause(cause: Cause): string {
     case 'runner-crashed':
       return `the runner failed: ${inline(cause.message)}`;
     case 'run-deadline':
+      if (cause.deadlineAt !== undefined)
+        return `the run's deadline was moved to ${cause.deadlineAt}, which was over already`;
       return `the run's time limit of ${seconds(cause.limitMs)} was reached`;
     case 'step-limit':
+      if (cause.deadlineAt !== undefined)
+        return `the step's deadline was moved to ${cause.deadlineAt}, which was over already`;
       return `the step's time limit of ${seconds(cause.limitMs)} was reached`;
     case 'attempt-limit':
       return `the attempt's time limit of ${seconds(cause.limitMs)} was reached`;

@@ -93,16 +93,14 @@ export function commandsOf(opened: Opened): RunCommands {
     append: async (steps, options = {}) => opened.append({ ...from(options), steps }, options),
     async extend(deadline, options = {}) {
       const { id, source } = from(options);
-      const at = Date.now();
-      const time = parseDeadline(deadline, at);
+      const time = parseDeadline(deadline, Date.now());
       if (time.type === 'bad')
         return refuse(
           { type: 'extend', id },
           'invalid',
           `deadline: it must be a duration like 30m or an instant like 2026-12-01T10:00:00Z; ${time.reason}`,
         );
-      const { limitMs } = time;
-      const deadlineAt = new Date(at + limitMs).toISOString();
+      const { at: deadlineAt, limitMs } = time;
       return send({ type: 'extend', id, source, ...ofStep(options), deadlineAt, limitMs }, options);
     },
     answer: async (ask, text, options = {}) =>

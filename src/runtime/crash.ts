@@ -179,7 +179,14 @@ function answerOpen(kit: Kit, records: readonly JournalRecord[], answer: (answer
   }
   for (const [id, command] of open) {
     const verdict = command === 'steer' ? 'undelivered' : 'rejected';
-    answer({ id, command, verdict, reason: 'run-ended', at: kit.now() });
+    answer({
+      id,
+      command,
+      verdict,
+      reason: 'run-ended',
+      at: kit.now(),
+      detail: 'the runner failed before it was done',
+    });
   }
 }
 

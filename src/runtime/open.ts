@@ -112,7 +112,8 @@ export function openRun({ plan, dir, owner, env, nest, inspect, machines }: Open
   const attachment = bus.attach(dir.id, { journal, currentStatus: () => runtime.status() });
   const end = (): void => {
     attachment.end();
-    callers.endAll((id) => ({ id, command: 'unknown', verdict: 'rejected', reason: 'run-ended', at: now() }));
+    const detail = 'the run has ended';
+    callers.endAll((id) => ({ id, command: 'unknown', verdict: 'rejected', reason: 'run-ended', at: now(), detail }));
   };
   void runtime.done.then(end);
 
@@ -125,7 +126,7 @@ export function openRun({ plan, dir, owner, env, nest, inspect, machines }: Open
     return told;
   };
   const reject: Opened['reject'] = (command, reason, detail) => {
-    const refused = { ...rejected(command, reason), detail };
+    const refused = rejected(command, reason, detail);
     bus.answer(dir.id, refused);
     return answered(refused);
   };
@@ -135,7 +136,7 @@ export function openRun({ plan, dir, owner, env, nest, inspect, machines }: Open
     watch: (options = {}) => bus.watchStatus(dir.id, options),
     listen() {
       bus.consume(dir.id, ({ body }) => {
-        if (!runtime.command(body)) answer(rejected(body, 'already-ended'));
+        if (!runtime.command(body)) answer(rejected(body, 'already-ended', 'the run has come to its end'));
         else callers.tellFirst({ id: body.id, command: body.type, verdict: 'accepted', at: now() });
       });
     },
@@ -157,18 +158,25 @@ function refusalOf(command: Command, delivery: Delivery): Answer | 'repeated' | 
     case 'duplicate':
       return 'repeated';
     case 'conflict':
-      return { ...rejected(command, 'id-reused'), verdict: 'conflict' };
+      return { ...rejected(command, 'id-reused', 'this id was used before, for something else'), verdict: 'conflict' };
     case 'refused':
-      return rejected(command, delivery.reason === 'queue-full' ? 'too-many' : 'run-ended');
+      return delivery.reason === 'queue-full'
+        ? rejected(command, 'too-many', 'so many commands wait for the run already')
+        : rejected(command, 'run-ended', 'the run has ended');
   }
 }
 
-const rejected = ({ id, type: command }: Pick<Command, 'id' | 'type'>, reason: RejectReason): Answer => ({
+const rejected = (
+  { id, type: command }: Pick<Command, 'id' | 'type'>,
+  reason: RejectReason,
+  detail: string,
+): Answer => ({
   id,
   command,
   verdict: 'rejected',
   reason,
   at: now(),
+  detail,
 });
 
 function append(bus: Bus, run: string, seq: number, body: JournalBody): void {

@@ -69,7 +69,7 @@ describe('what a command file says', () => {
     ],
     [
       { type: 'extend', deadline: '2026-11-01T12:00:00Z' },
-      { type: 'extend', deadlineAt: '2026-12-01T10:00:00.000Z', limitMs: 0 },
+      { type: 'extend', deadlineAt: '2026-11-01T12:00:00.000Z', limitMs: 0 },
     ],
     [
       { type: 'answer', ask: 'q1', text: 'hello' },

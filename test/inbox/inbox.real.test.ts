@@ -1,6 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -109,6 +112,30 @@ describe('what is no command', () => {
     drop(dir, '8.json', stop());
     await until(() => rig.delivered.length === 2, 'another look');
     expect(rig.refused).toHaveLength(6);
+  });
+
+  test('is for nobody else once it is put aside; it is not opened, and no link is followed', async () => {
+    const dir = freshDir();
+    const outside = join(dir.path, 'outside.txt');
+    writeFileSync(outside, 'not ours to change', { mode: 0o644 });
+    const put = (name: string): string => join(dir.control, name);
+    mkdirSync(put('1-folder.json'), { mode: 0o755 });
+    writeFileSync(join(put('1-folder.json'), 'inside'), 'x', { mode: 0o644 });
+    symlinkSync(outside, put('2-link.json'));
+    // Whoever opened it would wait for ever.
+    execFileSync('mkfifo', ['-m', '0644', put('3-pipe.json')]);
+    writeFileSync(put('4-closed.json'), '{}', { mode: 0o644 });
+    chmodSync(put('4-closed.json'), 0o055);
+    const rig = openRig({}, dir);
+    await until(() => rig.refused.length === 4, 'all are put aside');
+    const modes = readdirSync(dir.rejected).map((name) => {
+      const stat = lstatSync(join(dir.rejected, name));
+      const kind = stat.isFIFO() ? 'pipe' : stat.isDirectory() ? 'folder' : stat.isSymbolicLink() ? 'link' : 'file';
+      return kind === 'link' ? kind : `${kind} ${(stat.mode & 0o777).toString(8)}`;
+    });
+    // Root can read the closed one, and has a note of it.
+    expect(modes.toSorted()).toEqual(['file 600', 'folder 700', 'link', 'pipe 600']);
+    expect((lstatSync(outside).mode & 0o777).toString(8)).toBe('644');
   });
 
   test('hidden and temporary names are left alone', async () => {

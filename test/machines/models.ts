@@ -314,7 +314,7 @@ export const stepModel: PathModel = {
     ],
     'ask.gone': [{ type: 'ask.gone', at: AT, step: 'a', ask: 'q1' } as never],
     'deadline.moved': [{ type: 'deadline.moved', at: AT, deadlineAt: AT } as never],
-    'step.extend': [{ type: 'step.extend', at: AT, limitMs: 1_000 } as never],
+    'step.extend': [{ type: 'step.extend', at: AT, deadlineAt: AT, limitMs: 1_000 } as never],
     'models.cooling': [{ type: 'models.cooling', cooling: {} } as never],
     'xstate.done.actor.prepare': [
       done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER, resumes: true, lease: null }),

@@ -9,6 +9,7 @@ import { type Answered, type PlanInput, type Run, start } from '../../src/index.
 import { runDir } from '../../src/record/index.ts';
 import { testEnv } from '../support/kit.ts';
 import { expectTruth } from '../support/truth.ts';
+import { describeCause } from '../../src/client.ts';
 import { definition, fakeAgents, sleeper } from './rig.ts';
 
 /** Commands through the library, on real processes: each is answered once, and the answer is true. */
@@ -359,9 +360,15 @@ describe('append, extend', () => {
     expect(run.status().deadlineAt).toBeDefined();
     expect(verdictOf(await run.extend('soon'))).toBe('rejected invalid');
     expect(verdictOf(await run.extend('1h', { step: 'nobody' }))).toBe('rejected unknown-step');
-    expect(verdictOf(await run.extend('now', { step: 'a' }))).toBe('applied');
+    const over = '2020-01-01T00:00:00.000Z';
+    expect(await run.extend(over, { step: 'a' })).toMatchObject({
+      verdict: 'applied',
+      detail: `${over} is over already: step a ends now`,
+    });
     const { status } = await conclude(run);
-    expect(status.steps[0]?.cause?.type).toBe('step-limit');
+    const { cause } = status.steps[0] ?? {};
+    expect(cause).toMatchObject({ type: 'step-limit', limitMs: 0, deadlineAt: over });
+    expect(cause && describeCause(cause)).toBe(`the step's deadline was moved to ${over}, which was over already`);
   });
 });
 

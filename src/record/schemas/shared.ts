@@ -73,14 +73,15 @@ export const failureSchema = z.object({
 }) satisfies z.ZodType<Failure>;
 
 const limited = { at: instant, limitMs: z.number() };
+const moved = { deadlineAt: instant.exactOptional().describe('it was moved to this instant, which was over already') };
 const commanded = { at: instant, source: z.string(), command: z.string().exactOptional() };
 
 export const causeSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('stop'), ...commanded, reason: z.string().exactOptional() }),
   z.object({ type: z.literal('runner-signal'), at: instant, signal: z.string() }),
   z.object({ type: z.literal('runner-crashed'), at: instant, message: z.string() }),
-  z.object({ type: z.literal('run-deadline'), ...limited }),
-  z.object({ type: z.literal('step-limit'), ...limited }),
+  z.object({ type: z.literal('run-deadline'), ...limited, ...moved }),
+  z.object({ type: z.literal('step-limit'), ...limited, ...moved }),
   z.object({ type: z.literal('attempt-limit'), ...limited }),
   z.object({ type: z.literal('first-output-limit'), ...limited }),
   z.object({ type: z.literal('stall-limit'), ...limited, action: z.enum(['stop', 'retry']) }),
