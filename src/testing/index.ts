@@ -10,10 +10,12 @@ export type { FakeAgents, FakeAgentsOptions, FakeChild, FakeMode } from './fake-
 export {
   BEHAVIOURS,
   OCCASIONS,
+  captureSubject,
   conform,
   conformLive,
   conformanceTable,
   live,
+  readAgent,
   readSubject,
 } from './conformance/index.ts';
 export type {
@@ -28,4 +30,6 @@ export type {
   Look,
   Occasion,
   Subject,
+  Trial,
+  TrialOptions,
 } from './conformance/index.ts';
