@@ -22,6 +22,8 @@ import type {
 export interface AttemptContext extends AttemptInput {
   pid: number | null;
   startTime: number | null;
+  /** Digest of what was started. */
+  launch: string | null;
   /** Why it could not be started. */
   unstarted: Failure | null;
   /** What the protocol said of the work; taken back by `child.resumed`. */
@@ -87,6 +89,7 @@ export function conclude(context: AttemptContext): AttemptOutput {
     session: context.session,
     model: context.model,
     proof: proofOf(context),
+    ...(context.launch === null ? {} : { launch: context.launch }),
     at: context.at,
   };
 }
@@ -135,7 +138,7 @@ export function proofOf({ proof, pid, at }: AttemptContext): Proof | null {
 }
 
 export function closedRecord(context: AttemptContext): JournalBody {
-  const { n, outcome, cause, failure, forcedExit, model, session, usage, proof, at } = conclude(context);
+  const { n, outcome, cause, failure, forcedExit, model, session, usage, proof, launch, at } = conclude(context);
   return {
     type: 'attempt.closed',
     at,
@@ -149,5 +152,6 @@ export function closedRecord(context: AttemptContext): JournalBody {
     session,
     usage,
     proof: proof === null ? null : summarize(proof),
+    ...(launch === undefined ? {} : { launch }),
   };
 }

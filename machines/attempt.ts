@@ -244,8 +244,8 @@ export const attemptMachine = base
       }),
       noteStarted: base.assign(({ event }) => {
         assertEvent(event, 'child.started');
-        const { pid, startTime, at } = event;
-        return { pid, startTime, at, startedAt: at, lastActivityAt: at };
+        const { pid, startTime, launch = null, at } = event;
+        return { pid, startTime, launch, at, startedAt: at, lastActivityAt: at };
       }),
       noteUnstarted: base.assign(({ event }) => {
         assertEvent(event, 'child.unstarted');
@@ -310,6 +310,7 @@ export const attemptMachine = base
       ...input,
       pid: null,
       startTime: null,
+      launch: null,
       unstarted: null,
       end: null,
       exit: null,

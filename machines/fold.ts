@@ -69,10 +69,17 @@ export const pendingStep = ({ id, agent, needs }: StepPlan): StepStatus => ({
 export const MOST_ATTEMPTS = 20;
 
 export function attemptStatus(
-  { n, model, outcome, failure }: Pick<AttemptOutput, 'n' | 'model' | 'outcome' | 'failure'>,
+  { n, model, outcome, failure, launch }: Pick<AttemptOutput, 'n' | 'model' | 'outcome' | 'failure' | 'launch'>,
   note?: string,
 ): AttemptStatus {
-  return { n, model, outcome, class: failure?.code ?? null, ...(note === undefined ? {} : { note }) };
+  return {
+    n,
+    model,
+    outcome,
+    class: failure?.code ?? null,
+    ...(note === undefined ? {} : { note }),
+    ...(launch === undefined ? {} : { launch }),
+  };
 }
 
 export const totalUsage = (steps: StepStatus[]): Usage =>
@@ -391,6 +398,7 @@ function applyToStep(step: StepStatus, record: StepRecord): void {
           model: record.model,
           outcome: record.outcome,
           failure: record.error ?? null,
+          ...(record.launch === undefined ? {} : { launch: record.launch }),
         }),
       ].slice(-MOST_ATTEMPTS);
       return;

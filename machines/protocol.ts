@@ -134,6 +134,7 @@ export type FailureCode =
   | 'spawn-failed'
   | 'not-contained'
   | 'session-busy'
+  | 'launch-changed'
   // how it ended
   | 'exit-code'
   | 'signal'
@@ -272,7 +273,8 @@ export interface OpenTool {
 
 /** What the child port tells its attempt. */
 export type ChildEvent =
-  | { type: 'child.started'; at: Instant; pid: number; startTime: number | null }
+  /** `launch`: digest of what it was started as. */
+  | { type: 'child.started'; at: Instant; pid: number; startTime: number | null; launch?: string }
   | { type: 'child.unstarted'; at: Instant; failure: Failure }
   /** Bytes or records came; coalesced to at most ten a second. `progress`: more than noise. */
   | { type: 'child.active'; at: Instant; progress: boolean }
@@ -353,6 +355,8 @@ export interface AttemptOutput {
   model: string | null;
   /** Null when no process was ever started: nothing can be left of it. */
   proof: Proof | null;
+  /** Digest of what it was started as; absent when it was not. */
+  launch?: string;
   at: Instant;
 }
 
@@ -885,6 +889,7 @@ export type JournalBody =
       usage: Usage;
       /** Null when no process was ever started. */
       proof: ProofSummary | null;
+      launch?: string;
     }
   /** A run that a child of this one has started was seen, or goes on after it had ended. */
   | { type: 'nested.started'; at: Instant; run: string; step: StepId; attempt: number; depth: number }
@@ -1015,6 +1020,8 @@ export interface AttemptStatus {
   class: FailureCode | null;
   /** Why another attempt was made after it. */
   note?: string;
+  /** Digest of what it was started as, as in its `launch.json`; absent when it was not started. */
+  launch?: string;
 }
 
 /** Every request is counted in `requested` and in one of the six states; the other two say more of some. */

@@ -11,7 +11,7 @@ import {
   terminationMachine,
 } from '../../machines/index.ts';
 import type { AttemptInput, ChildCommand, ChildEvent, RunInput } from '../../machines/protocol.ts';
-import { createRegistry } from '../../src/agents/index.ts';
+import { createClientVersions, createRegistry } from '../../src/agents/index.ts';
 import { Leases } from '../../src/host/index.ts';
 import { nestOfTop } from '../../src/nest/index.ts';
 import { type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
@@ -67,6 +67,7 @@ function kitOf(plan: ResolvedPlan, folder: string, env: Record<string, string>):
     // Never appended to, so there is no file.
     journal: openJournal(dir.journal, { epoch: 1, firstSeq: 1 }),
     registry: createRegistry({}, { env }),
+    versions: createClientVersions(env),
     env,
     redact: (text) => text,
     table,

@@ -14,6 +14,7 @@ const CLASSES: Record<FailureCode, FailureClass> = {
   'spawn-failed': 'never',
   'not-contained': 'never',
   'session-busy': 'never',
+  'launch-changed': 'never',
   'exit-code': 'task',
   signal: 'task',
   'exited-mid-tool': 'task',

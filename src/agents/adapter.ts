@@ -1,5 +1,6 @@
 import type { Failure, SteerMode, StopRung, UndeliveredReason, Usage } from '../../machines/protocol.ts';
 import type { MailboxPaths } from '../mailbox/index.ts';
+import type { ClientFacts } from './client-facts.ts';
 import type { Mode } from './honours.ts';
 import type { AgentSettings } from './settings.ts';
 
@@ -156,6 +157,8 @@ export type AgentEvent =
   /** What a later child resumes by. */
   | { t: 'session'; session: string }
   | { t: 'model'; model: string }
+  /** What the client says that it is and has. */
+  | { t: 'client'; client: ClientFacts }
   /** Any record. `progress` is false for keep-alives and repeated noise. */
   | { t: 'activity'; progress: boolean }
   | { t: 'message'; role: 'assistant' | 'user'; text: string }

@@ -16,6 +16,8 @@ export interface Agent {
   name: string;
   adapter: AgentAdapter;
   settings: AgentSettings;
+  /** How its program was found, once it was looked for. */
+  foundBy?: 'definition' | 'environment' | 'path';
 }
 
 export type AgentLookup =
@@ -107,7 +109,7 @@ export function createRegistry(
     if (located === null) return looked;
     if (located.type === 'not-found') return located;
     const settings = { ...looked.agent.settings, command: located.command };
-    return { type: 'agent', agent: { ...looked.agent, settings } };
+    return { type: 'agent', agent: { ...looked.agent, settings, foundBy: located.by } };
   }
 
   async function report(settings: AgentSettings, versions: boolean): Promise<AgentReport> {

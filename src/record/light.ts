@@ -26,6 +26,8 @@ export {
 export type {
   AttemptProof,
   AttemptResult,
+  Acknowledged,
+  LaunchFacts,
   LaunchRecord,
   RunProof,
   RunResult,

@@ -68,6 +68,8 @@ export interface AttemptResult {
   proof: ProofSummary | null;
   /** Why there was another attempt after it, or why not. */
   note?: string;
+  /** Digest of what it was started as, as in its `launch.json`; absent when it was not started. */
+  launch?: string;
 }
 
 /** `proof.json` of a run (v1): whether everything it started has ended, and how well that could be seen. */
@@ -109,4 +111,49 @@ export interface LaunchRecord {
   /** What it was started in, so that a later process can look there; null when in nothing. `path`: of a control group. */
   container: { kind: 'cgroup' | 'pidns'; path: string | null } | null;
   at: Instant;
+  /** What it is, apart from where and when: two launches with the same digest have the same facts. */
+  facts?: LaunchFacts;
+  /** Of the facts; also in status and result. */
+  digest?: string;
+  /** It goes on in the session of an earlier attempt: the facts that are not what they were then. */
+  differs?: string[];
+  /** What the client itself says that it is and has; absent while it has not said anything. */
+  acknowledged?: Acknowledged;
+}
+
+/** What was asked for, by whom, for which task. Names, numbers and hashes; no text and no value of a variable. */
+export interface LaunchFacts {
+  agent: string;
+  /** `version`: as far as it can be known without starting what may be anything; null for plain commands. */
+  client: { adapter: string; mode: string | null; version: string | null };
+  /** What the definition says is started; null: what is found by its usual name, or the step's own command. */
+  program: string[] | null;
+  /** With `{attempt}` and `{sessions}` for the folders of this attempt and run, as if it began a session. */
+  argv: string[];
+  cwd: string;
+  /** Names of the environment variables. */
+  env: string[];
+  model: string | null;
+  thinking: string | null;
+  systemPrompt: { how: 'append' | 'replace'; chars: number; sha256: string } | null;
+  /** `only` null: those it has by itself. */
+  tools: { only: string[] | null; required: string[] };
+  extensions: string[];
+  skills: string[];
+  /** Names of the servers. */
+  mcp: string[];
+  /** What it is kept from taking over. */
+  without: string[];
+  /** As `<tool>: <answer>`. */
+  permissions: string[];
+  task: { chars: number; sha256: string } | null;
+}
+
+export interface Acknowledged {
+  version?: string;
+  model?: string;
+  tools?: string[];
+  extensions?: string[];
+  skills?: string[];
+  mcp?: { name: string; status: string }[];
 }

@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { fromCallback } from 'xstate';
-import type { AttemptInput, ChildCommand, ChildEvent } from '../../machines/protocol.ts';
+import type { AttemptInput, ChildCommand, ChildEvent, Failure } from '../../machines/protocol.ts';
 import type { AgentSession, LaunchRequest, Reply } from '../agents/index.ts';
 import { type ChildHandlers, treeOf } from '../process/index.ts';
 import {
@@ -16,7 +16,7 @@ import {
   troubleOf,
 } from '../record/index.ts';
 import type { Kit } from './kit.ts';
-import { recordLaunch, requestFor } from './launching.ts';
+import { type Recorded, launchRecord, recordAcknowledged, recordLaunch, requestFor } from './launching.ts';
 import { Listener, type Said } from './listener.ts';
 import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
 import { Post, makeMailbox } from './post.ts';
@@ -91,6 +91,13 @@ const unwritable = (kit: Kit, why: string): ChildEvent => ({
   failure: { code: 'resources-exhausted', message: `the launch could not be recorded, so nothing was started: ${why}` },
 });
 
+/** Nobody has agreed to go on with these as they are now. */
+const changed = (fields: readonly string[]): Failure => ({
+  code: 'launch-changed',
+  message: `it was not started: it would go on in a session that was begun with other settings (${fields.join(', ')})`,
+  detail: { differs: fields.join(', ') },
+});
+
 /** Of a text that could not be kept in a file. */
 const KEPT_CHARS = 64 * 1024;
 
@@ -110,6 +117,8 @@ class Writer {
   #transcript: Transcript | null = null;
   #closed = false;
   #sessionFile: string | null = null;
+  /** Of what is started; null: nothing has been. */
+  #launch: Recorded['record'] | null = null;
   /** Files of this launch that hold the task: gone when the attempt is. */
   #files: string[] = [];
   #exit: { code: number | null; signal: string | null } = { code: null, signal: null };
@@ -158,11 +167,21 @@ class Writer {
     const spec = { ...adapter.launch(this.#request), contain: this.#prepared.container };
     this.#files = (spec.files ?? []).map(({ path }) => path);
     if (this.#prepared.step.survivors === 'declared') makeDir(survivorsDir(this.#kit, this.#input));
-    const recorded = recordLaunch(this.#kit, this.#paths, this.#input, this.#request, spec);
+    const launch = launchRecord(this.#kit, this.#input, this.#prepared, this.#request, spec);
+    const recorded = recordLaunch(this.#kit, this.#paths, launch, spec);
     if (recorded.type === 'trouble') {
       this.#tell(unwritable(this.#kit, recorded.message));
       return;
     }
+    const { refused, noted } = launch.differences;
+    if (refused.length > 0) {
+      this.#kit.table.close(this.#input.step, this.#input.n, 'gone');
+      this.#tell({ type: 'child.unstarted', at: this.#kit.now(), failure: changed(refused) });
+      return;
+    }
+    if (noted.length > 0)
+      this.#listener.hear([{ t: 'note', kind: 'text', text: `not as before: ${noted.join(', ')}` }]);
+    this.#launch = launch.record;
     this.#entry.child = this.#kit.launcher.launch(spec, this.#input.token, this.#handlers());
   }
 
@@ -172,7 +191,8 @@ class Writer {
       started: guard((process) => {
         const { pid, startTime } = process;
         this.#kit.table.started(this.#entry, treeOf(process, this.#input.token, this.#prepared.container));
-        this.#tell({ type: 'child.started', at: this.#kit.now(), pid, startTime });
+        const launched = this.#launch === null ? {} : { launch: this.#launch.digest };
+        this.#tell({ type: 'child.started', at: this.#kit.now(), pid, startTime, ...launched });
         this.#act(this.#session.start());
         this.post.begin();
       }),
@@ -200,6 +220,10 @@ class Writer {
         this.#entry.pipesHeld = how !== 'closed';
         this.#listener.hearLast(this.#session.exited({ ...this.#exit, stderrTail: this.#stderr.tail() }).events);
         this.post.close();
+        const { acknowledged } = this.#listener;
+        if (acknowledged !== null && this.#launch !== null) {
+          recordAcknowledged(this.#paths, this.#launch, acknowledged);
+        }
         this.#kit.outputs.set(this.#input.step, this.#output());
         const emptied = isEmptied(this.#entry);
         this.#tell({ type: 'child.drained', at: this.#kit.now(), how, end: this.#listener.end(), emptied });

@@ -37,6 +37,7 @@ export interface EndedAttempt {
   forcedExit: boolean;
   proof: ProofSummary | null;
   note: string | null;
+  launch?: string;
   at: Instant;
 }
 
@@ -83,7 +84,7 @@ function stepResult(kit: Kit, step: EndedStep): StepResult {
 }
 
 function attemptResult(agent: string, attempt: EndedAttempt): AttemptResult {
-  const { n, token, model, outcome, failure, usage, exit, forcedExit, proof, note, at } = attempt;
+  const { n, token, model, outcome, failure, usage, exit, forcedExit, proof, note, launch, at } = attempt;
   return {
     n,
     instance: token,
@@ -98,6 +99,7 @@ function attemptResult(agent: string, attempt: EndedAttempt): AttemptResult {
     closedAt: at,
     proof,
     ...(note === null ? {} : { note }),
+    ...(launch === undefined ? {} : { launch }),
   };
 }
 

@@ -32,11 +32,13 @@ function attemptsIn(records: readonly JournalRecord[]): Map<string, EndedAttempt
       if (last !== undefined) last.note = record.note;
     }
     if (record.type === 'attempt.closed') {
-      const { step, attempt: n, model, outcome, error, usage, forcedExit, proof, ts: at } = record;
+      const { step, attempt: n, model, outcome, error, usage, forcedExit, proof, launch, ts: at } = record;
       const token = tokens.get(keyOf(record)) ?? '';
       const exit = exits.get(keyOf(record)) ?? null;
       const list = attempts.get(step) ?? [];
-      list.push({ n, token, model, outcome, failure: error ?? null, usage, exit, forcedExit, proof, note: null, at });
+      const failure = error ?? null;
+      const started = launch === undefined ? {} : { launch };
+      list.push({ n, token, model, outcome, failure, usage, exit, forcedExit, proof, note: null, at, ...started });
       attempts.set(step, list);
     }
   }

@@ -1,5 +1,5 @@
 import type { Instant, JournalBody, Proof, StepId } from '../../machines/protocol.ts';
-import type { Registry } from '../agents/index.ts';
+import type { ClientVersions, Registry } from '../agents/index.ts';
 import type { Leases } from '../host/index.ts';
 import type { Nest } from '../nest/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
@@ -20,6 +20,7 @@ export interface Kit {
   readonly nest: Nest;
   readonly journal: Journal;
   readonly registry: Registry;
+  readonly versions: ClientVersions;
   /** The runner's environment, taken once. */
   readonly env: Readonly<Record<string, string>>;
   readonly redact: Redactor;

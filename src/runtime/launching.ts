@@ -1,13 +1,24 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import type { AttemptInput } from '../../machines/protocol.ts';
 import { earlier, later } from '../../machines/policy/time.ts';
 import type { Launch, LaunchRequest } from '../agents/index.ts';
 import type { MailboxPaths } from '../mailbox/index.ts';
 import { nestEnv } from '../nest/index.ts';
 import { type Container, TOKEN_ENV, tokenValue } from '../process/index.ts';
-import { type AttemptPaths, type LaunchRecord, type Written, digest, makeDir, troubleOf } from '../record/index.ts';
+import {
+  type Acknowledged,
+  type AttemptPaths,
+  type LaunchFacts,
+  type LaunchRecord,
+  type Written,
+  faultIn,
+  makeDir,
+  readRecord,
+  troubleOf,
+} from '../record/index.ts';
 import { DEADLINE_ENV, inheritedDeadline } from './inherited.ts';
 import type { Kit } from './kit.ts';
+import { type Differences, differencesOf, digestOf, factsOf } from './launch-facts.ts';
 import type { Prepared } from './prepared.ts';
 import { SURVIVORS_ENV, survivorsDir } from './survivors.ts';
 
@@ -66,19 +77,37 @@ function pick(env: Readonly<Record<string, string>>, names: readonly string[]): 
   return picked;
 }
 
-/**
- * Writes `launch.json`: what is started, without the task and without any value of the environment; and flushes the
- * journal, because whoever recovers after a crash has to know of the launch before there is a process.
- */
-export function recordLaunch(
+/** Adds what the client has said of itself. What cannot be written is not missed: it decides nothing. */
+export function recordAcknowledged(paths: AttemptPaths, record: LaunchRecord, acknowledged: Acknowledged): Written {
+  const next = `${paths.launch}.next`;
+  try {
+    writeFileSync(next, `${JSON.stringify({ ...record, acknowledged } satisfies LaunchRecord)}\n`, { mode: 0o600 });
+    renameSync(next, paths.launch);
+    return { type: 'ok' };
+  } catch (error) {
+    return troubleOf(error);
+  }
+}
+
+/** What is started, and what of it is not as it was when its session was begun. */
+export interface Recorded {
+  record: LaunchRecord & { digest: string };
+  differences: Differences;
+}
+
+/** The record of a launch, without the task and without any value of the environment. Writes nothing. */
+export function launchRecord(
   kit: Kit,
-  paths: AttemptPaths,
   input: AttemptInput,
+  { agent, version }: Pick<Prepared, 'agent' | 'version'>,
   request: LaunchRequest,
   launch: Launch & { contain: Container | null },
-): Written {
+): Recorded {
   const { contain } = launch;
-  const record: LaunchRecord = {
+  const facts = factsOf(agent, request, launch, { version, redact: kit.redact });
+  const differences = input.session === null ? NO_DIFFERENCES : differencesSince(kit, input, facts);
+  const differs = [...differences.refused, ...differences.noted];
+  const record: Recorded['record'] = {
     v: 1,
     step: input.step,
     attempt: input.n,
@@ -90,10 +119,32 @@ export function recordLaunch(
     env: Object.keys(launch.env).toSorted(),
     stdin: launch.stdin.type,
     exit: launch.exit,
-    task: request.task === null ? null : digest(request.task),
+    task: facts.task,
     container: contain === null ? null : { kind: contain.kind, path: contain.path },
     at: input.at,
+    facts,
+    digest: digestOf(facts),
+    ...(differs.length === 0 ? {} : { differs }),
   };
+  return { record, differences };
+}
+
+const NO_DIFFERENCES: Differences = { refused: [], noted: [] };
+
+/** Against the attempt before, which was held against the one before it. One of which nothing is known differs in nothing. */
+function differencesSince(kit: Kit, { step, n }: AttemptInput, facts: LaunchFacts): Differences {
+  if (n <= 1) return NO_DIFFERENCES;
+  const { launch } = kit.dir.attempt(step, n - 1);
+  const reading = readRecord<LaunchRecord>(launch, (json) => faultIn(json, { step: 'string' }));
+  const before = reading.type === 'ok' ? reading.value.facts : undefined;
+  return before === undefined ? NO_DIFFERENCES : differencesOf(before, facts);
+}
+
+/**
+ * Writes `launch.json` and the files that the launch names; and flushes the journal, because whoever recovers after a crash
+ * has to know of the launch before there is a process.
+ */
+export function recordLaunch(kit: Kit, paths: AttemptPaths, { record }: Recorded, launch: Launch): Written {
   try {
     for (const folder of launch.folders ?? []) makeDir(folder);
     for (const { path, text } of launch.files ?? []) writeFileSync(path, text, { mode: 0o600 });

@@ -1,6 +1,6 @@
 import type { AgentEnd, ChildEvent, Failure, OpenTool } from '../../machines/protocol.ts';
-import { type AgentEvent, mayChange } from '../agents/index.ts';
-import type { Transcript } from '../record/index.ts';
+import { type AgentEvent, type ClientFacts, mayChange } from '../agents/index.ts';
+import type { Acknowledged, Transcript } from '../record/index.ts';
 import type { Kit } from './kit.ts';
 
 /** Activity reaches the machine at most so often; progress too, and no noise stands before it. */
@@ -27,6 +27,8 @@ export class Listener {
   #lastActive = Number.NEGATIVE_INFINITY;
   #lastProgress = Number.NEGATIVE_INFINITY;
   #tools = new Map<string, OpenTool>();
+  #client: ClientFacts = {};
+  #model: string | null = null;
 
   constructor(
     kit: ListenerKit,
@@ -41,6 +43,12 @@ export class Listener {
 
   get said(): Said | null {
     return this.#said;
+  }
+
+  /** What the client has said of itself. */
+  get acknowledged(): Acknowledged | null {
+    const told = { ...this.#client, ...(this.#model === null ? {} : { model: this.#model }) };
+    return Object.keys(told).length === 0 ? null : told;
   }
 
   hear(events: readonly AgentEvent[]): void {
@@ -74,7 +82,11 @@ export class Listener {
         this.#tell({ type: 'child.session', at: this.#kit.now(), session: event.session });
         return;
       case 'model':
+        this.#model = event.model;
         this.#tell({ type: 'child.model', at: this.#kit.now(), model: event.model });
+        return;
+      case 'client':
+        this.#client = { ...this.#client, ...event.client };
         return;
       case 'usage':
         this.#tell({ type: 'child.usage', at: this.#kit.now(), usage: event.usage });

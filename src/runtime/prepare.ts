@@ -23,6 +23,8 @@ export const prepare = (kit: Kit) =>
     const filled = fillIn(kit, step);
     if (filled.type === 'failed') return refused(kit, filled.failure);
     const { texts } = filled;
+    // A command is no client: nothing is looked up for it, or waited for.
+    const version = step.run === null ? await kit.versions.of(agent) : null;
     const token = newToken();
     const leased = await leaseFor(kit, input, { agent, texts, token });
     if (leased.type === 'refused') return refused(kit, leased.failure);
@@ -35,7 +37,7 @@ export const prepare = (kit: Kit) =>
     // The step has settled meanwhile, or does before it hears of this.
     if (signal.aborted || kit.table.isShut) giveBack();
     else signal.addEventListener('abort', giveBack);
-    kit.prepared.set(step.id, { agent, step, texts, token, container: contained.container });
+    kit.prepared.set(step.id, { agent, version, step, texts, token, container: contained.container });
     const { resume: resumes } = agent.adapter.capabilities;
     return { type: 'ready', at: kit.now(), token, ladder: ladderFor(kit, agent), resumes, lease: leased.lease };
   });

@@ -6,6 +6,8 @@ import type { Container } from '../process/index.ts';
 /** A step that is ready to be launched. The texts leave memory with the launch. */
 export interface Prepared {
   agent: Agent;
+  /** Of the agent's client; null: not known, or there is none. */
+  version: string | null;
   step: ResolvedStep;
   texts: RenderedStep;
   token: string;

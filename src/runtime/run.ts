@@ -14,7 +14,7 @@ import type {
   StepPlan,
 } from '../../machines/protocol.ts';
 import { summarize } from '../../machines/policy/proof.ts';
-import { createRegistry } from '../agents/index.ts';
+import { createClientVersions, createRegistry } from '../agents/index.ts';
 import { Leases } from '../host/index.ts';
 import { type Nest, nestOfTop } from '../nest/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
@@ -244,6 +244,7 @@ export class Runtime {
     const answer = (one: Answer): void => this.#answer(one);
     const crash = { file: this.#file, input: this.#input, closeInbox, answer, error };
     const output = await concludeCrash(kit, crash);
+    this.kit.versions.close();
     await this.kit.launcher.close();
     this.journal.close();
     this.#resolve(output);
@@ -257,6 +258,7 @@ export class Runtime {
   async #complete(): Promise<void> {
     if (this.#crashed !== null) return;
     const { output } = this.#actor.getSnapshot();
+    this.kit.versions.close();
     await Promise.all([this.projector.close(), this.kit.launcher.close()]);
     this.journal.close();
     if (output !== undefined) this.#resolve(output);
@@ -287,6 +289,7 @@ export class Runtime {
       nest: nest ?? nestOfTop({ root: dir.root, id: dir.id, instance: owner.instance, limits: plan.limits.nested }),
       journal,
       registry: createRegistry(plan.agents, { env }),
+      versions: createClientVersions(env),
       env,
       redact: (text) => this.#redact(text),
       table,

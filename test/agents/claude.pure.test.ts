@@ -175,6 +175,34 @@ describe('how it is started', () => {
     expect(talk.events.filter(({ t }) => t === 'session')).toHaveLength(1);
   });
 
+  test('what it says that it has is told once', () => {
+    const said = {
+      type: 'system',
+      subtype: 'init',
+      model: 'm',
+      tools: ['Bash', 'Read'],
+      skills: ['debug'],
+      plugins: [{ name: 'p', path: '/p' }],
+      mcp_servers: [{ name: 'mine', status: 'failed' }],
+      claude_code_version: '2.1.197',
+    };
+    const talk = new Talk('claude').say(said, said);
+    expect(talk.events.filter(({ t }) => t === 'client')).toEqual([
+      {
+        t: 'client',
+        client: {
+          version: '2.1.197',
+          tools: ['Bash', 'Read'],
+          skills: ['debug'],
+          extensions: ['p'],
+          mcp: [{ name: 'mine', status: 'failed' }],
+        },
+      },
+    ]);
+    // Whatever stands there, reading it throws nothing.
+    new Talk('claude').say({ ...said, tools: [7, { name: 5 }, null], mcp_servers: [null, 'x'], skills: 'x' });
+  });
+
   test('permissions are arguments of its own', () => {
     const permissions = { Bash: 'allow', Read: 'allow', WebFetch: 'deny' } as const;
     const some = openAgent('claude', { given: { permissions } }).launch.argv;

@@ -41,12 +41,22 @@ function launch(definition: Definition, change?: Partial<LaunchRequest>): Launch
   return agent.adapter.launch(request(agent, change));
 }
 
+/** What an agent says to our first words. */
+const WELCOME: Record<string, object> = {
+  codex: { id: 'coxswain-open', result: {} },
+  acp: {
+    jsonrpc: '2.0',
+    id: 1,
+    result: { protocolVersion: 1, agentCapabilities: { mcpCapabilities: { http: true } } },
+  },
+};
+
 /** And what is said to it first. */
 function firstWords(definition: Definition): string[] {
   const agent = agentOf(definition);
   const session = agent.adapter.open(request(agent));
-  const opened = JSON.stringify({ id: 'coxswain-open', result: {} });
-  return [...session.start().send, ...session.push(Buffer.from(`${opened}\n`)).send];
+  const start = session.start().send;
+  return [...start, ...session.push(Buffer.from(`${JSON.stringify(WELCOME[definition.adapter] ?? {})}\n`)).send];
 }
 
 const PROMPT = '/run/attempts/s/1/system-prompt.md';
@@ -154,6 +164,35 @@ describe('a field of a definition is an argument of the client', () => {
 });
 
 const threadOf = (definition: Definition): unknown => JSON.parse(firstWords(definition).at(-1) ?? '{}') as unknown;
+
+describe('servers of an ACP agent', () => {
+  const definition: Definition = { adapter: 'acp', command: ['agent'], mcp: { a: stdio, b: http } };
+
+  test('are named when its session is opened, with the values that their definition names', () => {
+    expect(JSON.parse(firstWords(definition).at(-1) ?? '{}')).toMatchObject({
+      method: 'session/new',
+      params: {
+        mcpServers: [
+          { name: 'a', command: 'serve', args: ['--port', '0'], env: [{ name: 'KEY', value: 'a value' }] },
+          { type: 'http', name: 'b', url: 'http://127.0.0.1:1/mcp', headers: [] },
+        ],
+      },
+    });
+  });
+
+  test('one at an address, and the agent says that it can use none', () => {
+    const agent = agentOf(definition);
+    const session = agent.adapter.open(request(agent));
+    session.start();
+    const welcome = { jsonrpc: '2.0', id: 1, result: { protocolVersion: 1, agentCapabilities: {} } };
+    const { events, send } = session.push(Buffer.from(`${JSON.stringify(welcome)}\n`));
+    expect(events).toContainEqual({
+      t: 'error',
+      failure: { code: 'tool-unavailable', message: expect.stringContaining('"b"') },
+    });
+    expect(send).toEqual([]);
+  });
+});
 
 describe('a field of a definition is a variable, a file, or a message', () => {
   test('files: private, and never in an argument', () => {

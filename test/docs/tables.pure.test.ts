@@ -61,6 +61,7 @@ test('agents: every failure code', () => {
     'spawn-failed': true,
     'not-contained': true,
     'session-busy': true,
+    'launch-changed': true,
     'exit-code': true,
     signal: true,
     'exited-mid-tool': true,

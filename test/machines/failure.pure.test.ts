@@ -27,6 +27,7 @@ test.each<[FailureCode, FailureClass]>([
   ['argument-invalid', 'never'],
   ['spawn-failed', 'never'],
   ['not-contained', 'never'],
+  ['launch-changed', 'never'],
   ['template', 'never'],
   ['unproven', 'never'],
   ['runner-start', 'never'],

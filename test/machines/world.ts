@@ -264,7 +264,7 @@ export class World {
     });
     if (context.pid === null) {
       return [
-        move('started', () => ({ type: 'child.started', at: this.at(), pid: 42, startTime: 1 })),
+        move('started', () => ({ type: 'child.started', at: this.at(), pid: 42, startTime: 1, launch: 'digest' })),
         move('unstarted', () => ({
           type: 'child.unstarted',
           at: this.at(),

@@ -147,7 +147,10 @@ describe('retry', () => {
   test('rules know every code that an attempt can end with, and every class', () => {
     type Written = NonNullable<NonNullable<Exclude<Fields['retry'], string | number>>['on']>[number];
     expectTypeOf<NonNullable<Written['code']>>().toEqualTypeOf<
-      Exclude<FailureCode, 'template' | 'unproven' | 'not-contained' | 'session-busy' | 'runner-start'>
+      Exclude<
+        FailureCode,
+        'template' | 'unproven' | 'not-contained' | 'launch-changed' | 'session-busy' | 'runner-start'
+      >
     >();
     expectTypeOf<Written['as']>().toEqualTypeOf<FailureClass>();
   });

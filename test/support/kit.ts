@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AttemptInput, JournalBody } from '../../machines/index.ts';
-import { type AgentAdapter, createRegistry } from '../../src/agents/index.ts';
+import { type AgentAdapter, createClientVersions, createRegistry } from '../../src/agents/index.ts';
 import { Leases } from '../../src/host/index.ts';
 import { nestOfTop } from '../../src/nest/index.ts';
 import { type PlanInput, type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
@@ -74,6 +74,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     nest: nestOfTop({ root: dir.root, id: dir.id, instance: 'test', limits: run.plan.limits.nested }),
     journal,
     registry,
+    versions: createClientVersions(testEnv),
     env: testEnv,
     redact: createRedactor(testEnv),
     table,
@@ -105,6 +106,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
       const token = newToken();
       kit.prepared.set(id, {
         agent,
+        version: null,
         step,
         texts: { task: step.task, run: step.run, env: step.env },
         token,

@@ -5,6 +5,7 @@ import { AcpSession } from './session.ts';
 const honours: Honours = {
   ...NOTHING,
   model: true,
+  mcp: ['stdio', 'http'],
   permissions: { each: ['allow', 'deny'], others: ['allow', 'deny'] },
 };
 

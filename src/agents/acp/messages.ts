@@ -6,12 +6,14 @@ import type {
   CancelNotification,
   InitializeRequest,
   LoadSessionRequest,
+  McpServer,
   NewSessionRequest,
   PromptRequest,
   RequestPermissionResponse,
   ResumeSessionRequest,
   SetSessionConfigOptionRequest,
 } from '@agentclientprotocol/sdk';
+import type { LaunchRequest } from '../adapter.ts';
 
 export const VERSION = 1;
 
@@ -30,21 +32,21 @@ export const initialize = (): Message => ({
   } satisfies InitializeRequest,
 });
 
-export const newSession = (cwd: string): Message => ({
+export const newSession = (cwd: string, mcpServers: McpServer[]): Message => ({
   method: 'session/new',
-  params: { cwd, mcpServers: [] } satisfies NewSessionRequest,
+  params: { cwd, mcpServers } satisfies NewSessionRequest,
 });
 
 /** The agent repeats the conversation; some do that after their answer. */
-export const loadSession = (cwd: string, sessionId: string): Message => ({
+export const loadSession = (cwd: string, sessionId: string, mcpServers: McpServer[]): Message => ({
   method: 'session/load',
-  params: { sessionId, cwd, mcpServers: [] } satisfies LoadSessionRequest,
+  params: { sessionId, cwd, mcpServers } satisfies LoadSessionRequest,
 });
 
 /** As `loadSession`, without the conversation. */
-export const resumeSession = (cwd: string, sessionId: string): Message => ({
+export const resumeSession = (cwd: string, sessionId: string, mcpServers: McpServer[]): Message => ({
   method: 'session/resume',
-  params: { sessionId, cwd, mcpServers: [] } satisfies ResumeSessionRequest,
+  params: { sessionId, cwd, mcpServers } satisfies ResumeSessionRequest,
 });
 
 /** Nobody knows it, so it is answered with an error: all that matters is when. */
@@ -79,3 +81,13 @@ export const permission = (optionId: string | null): object =>
 
 export const METHOD_NOT_FOUND = -32_601;
 export const AUTH_REQUIRED = -32_000;
+
+/** Started by the agent, with the values of the variables that the definition names; or at an address. */
+export function serversOf({ settings, env }: Pick<LaunchRequest, 'settings' | 'env'>): McpServer[] {
+  return Object.entries(settings.mcp ?? {}).map(([name, server]): McpServer => {
+    if (server.type === 'http') return { type: 'http', name, url: server.url, headers: [] };
+    const [command = '', ...args] = server.command;
+    const values = server.env.map((variable) => ({ name: variable, value: env[variable] ?? '' }));
+    return { name, command, args, env: values };
+  });
+}

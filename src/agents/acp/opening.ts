@@ -1,10 +1,19 @@
 import type { LaunchRequest } from '../adapter.ts';
-import { type Fields, fields, isFields, string } from '../json.ts';
+import { type Fields, fields, isFields, name, string } from '../json.ts';
 import type { Outbox } from '../outbox.ts';
 import { type Verdict, failed } from '../verdict.ts';
 import { GO_ON, goOnWith } from '../words.ts';
 import type { RpcError } from './incoming.ts';
-import { type Message, VERSION, initialize, loadSession, newSession, ping, resumeSession } from './messages.ts';
+import {
+  type Message,
+  VERSION,
+  initialize,
+  loadSession,
+  newSession,
+  ping,
+  resumeSession,
+  serversOf,
+} from './messages.ts';
 import { type ModelChoice, readModelChoice } from './model.ts';
 import type { Update } from './updates.ts';
 import { verdictOfError } from './verdict.ts';
@@ -84,16 +93,30 @@ export class Opening {
       return fails('protocol', `the agent speaks ${spoken} of the Agent Client Protocol, and not ${VERSION}`);
     }
     this.#phase = 'opening';
-    const opening = this.#opening(fields(result['agentCapabilities']));
+    const told = name(fields(result['agentInfo'])['version']);
+    if (told !== '') this.#out.put({ t: 'client', client: { version: told } });
+    const capabilities = fields(result['agentCapabilities']);
+    const unreachable = this.#unreachable(capabilities);
+    if (unreachable !== null) return fails('tool-unavailable', unreachable);
+    const opening = this.#opening(capabilities);
     return opening === null ? fails('protocol', 'the agent cannot go on in an earlier session') : ask(opening);
   }
 
   #opening(capabilities: Fields): Message | null {
     const { cwd, resume } = this.#request;
-    if (resume === null) return newSession(cwd);
-    if (isFields(fields(capabilities['sessionCapabilities'])['resume'])) return resumeSession(cwd, resume.session);
+    const servers = serversOf(this.#request);
+    if (resume === null) return newSession(cwd, servers);
+    if (isFields(fields(capabilities['sessionCapabilities'])['resume']))
+      return resumeSession(cwd, resume.session, servers);
     this.#repeats = capabilities['loadSession'] === true;
-    return this.#repeats ? loadSession(cwd, resume.session) : null;
+    return this.#repeats ? loadSession(cwd, resume.session, servers) : null;
+  }
+
+  /** Every agent can start a server; one at an address it has to say that it can use. */
+  #unreachable(capabilities: Fields): string | null {
+    const byUrl = Object.entries(this.#request.settings.mcp ?? {}).find(([, { type }]) => type === 'http');
+    if (byUrl === undefined || fields(capabilities['mcpCapabilities'])['http'] === true) return null;
+    return `the agent says that it can use no MCP server at an address ("${byUrl[0]}")`;
   }
 
   #opened(result: Fields): Next {

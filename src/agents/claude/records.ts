@@ -1,3 +1,4 @@
+import { type ClientFacts, namesIn, serversIn } from '../client-facts.ts';
 import { type Fields, count, fields, isFields, list, name as nameOf, number, string } from '../json.ts';
 import { bounded } from '../text.ts';
 
@@ -9,7 +10,7 @@ export type ClaudeRecord =
   /** Known and of no interest. `progress`: it shows that work goes on. */
   | { type: 'passing'; progress: boolean }
   /** A turn begins; there is one for each message that finds the agent at rest. */
-  | { type: 'begun'; model: string }
+  | { type: 'begun'; model: string; client: ClientFacts }
   | ({ type: 'assistant' } & AssistantBlock)
   /** A message of ours has become part of the conversation. */
   | { type: 'replayed'; uuid: string; text: string }
@@ -102,10 +103,21 @@ export function readRecord(record: Fields): ClaudeRecord {
   }
 }
 
+function readClient(record: Fields): ClientFacts {
+  const version = nameOf(record['claude_code_version']);
+  return {
+    ...(version === '' ? {} : { version }),
+    ...(Array.isArray(record['tools']) ? { tools: namesIn(record['tools']) } : {}),
+    ...(Array.isArray(record['skills']) ? { skills: namesIn(record['skills']) } : {}),
+    ...(Array.isArray(record['plugins']) ? { extensions: namesIn(record['plugins']) } : {}),
+    ...(Array.isArray(record['mcp_servers']) ? { mcp: serversIn(record['mcp_servers']) } : {}),
+  };
+}
+
 function readSystem(record: Fields): ClaudeRecord {
   switch (record['subtype']) {
     case 'init':
-      return { type: 'begun', model: nameOf(record['model']) };
+      return { type: 'begun', model: nameOf(record['model']), client: readClient(record) };
     case 'api_retry':
       return {
         type: 'retry',

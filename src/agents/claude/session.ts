@@ -138,6 +138,7 @@ export class ClaudeSession implements AgentSession {
     switch (record.type) {
       case 'begun':
         this.#begin(false);
+        this.#work.sawClient(record.client);
         this.#work.sawModel(record.model);
         // What waits in its queue would be worked at after an interrupt.
         if (this.#aborting) this.#interrupt();

@@ -1,3 +1,4 @@
+import type { ClientFacts } from '../client-facts.ts';
 import type { ChildExit } from '../exit.ts';
 import { OpenTools } from '../open-tools.ts';
 import type { Outbox } from '../outbox.ts';
@@ -12,6 +13,7 @@ export class Work {
   readonly #out: Outbox;
   readonly #tally = new Tally();
   readonly #tools = new OpenTools();
+  #client = '{}';
   #model = '';
   /** What the client called the last error of a model. */
   #error: string | null = null;
@@ -20,6 +22,14 @@ export class Work {
 
   constructor(out: Outbox) {
     this.#out = out;
+  }
+
+  /** It says so at the beginning of each turn. */
+  sawClient(client: ClientFacts): void {
+    const said = JSON.stringify(client);
+    if (said === this.#client) return;
+    this.#client = said;
+    this.#out.put({ t: 'client', client });
   }
 
   sawModel(model: string): void {

@@ -174,6 +174,9 @@ export class ServerSession implements AgentSession {
       this.#settle(this.#refused(error));
     } else if (id === OPEN) {
       if (this.#thread !== '') return;
+      // `<our name>/<its version> (…)`
+      const [, version] = /^[^/ ]+\/(\d[\w.-]*)/.exec(string(result['userAgent'])) ?? [];
+      if (version !== undefined) this.#out.put({ t: 'client', client: { version: nameOf(version) } });
       this.#out.send(initialized);
       this.#out.send(openThread(this.#request));
     } else {

@@ -87,6 +87,7 @@ export const journalRecordSchema = z.discriminatedUnion('type', [
     session: z.string().nullable(),
     usage: usageSchema,
     proof: proofSummarySchema.nullable(),
+    launch: z.string().exactOptional(),
   }),
   journalLine('nested.started', { run: z.string(), ...ofAttempt, depth: z.int() }),
   journalLine('nested.ended', {

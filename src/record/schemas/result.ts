@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AttemptResult, LaunchRecord, RunResult, StepResult } from '../result.ts';
+import type { Acknowledged, AttemptResult, LaunchFacts, LaunchRecord, RunResult, StepResult } from '../result.ts';
 import {
   causeSchema,
   failureCode,
@@ -28,6 +28,7 @@ const attemptResultSchema = z.object({
   closedAt: instant,
   proof: proofSummarySchema.nullable(),
   note: z.string().exactOptional(),
+  launch: z.string().exactOptional(),
 }) satisfies z.ZodType<AttemptResult>;
 
 const stepResultSchema = z.object({
@@ -60,6 +61,37 @@ export const resultSchema = z.object({
   plan: z.object({ sha256 }),
 }) satisfies z.ZodType<RunResult>;
 
+const known = z.object({ chars: whole, sha256 });
+const names = z.array(z.string());
+
+const factsSchema = z.object({
+  agent: z.string(),
+  client: z.object({ adapter: z.string(), mode: z.string().nullable(), version: z.string().nullable() }),
+  program: names.nullable(),
+  argv: names.describe('with {attempt} and {sessions} for the folders of this attempt and run'),
+  cwd: z.string(),
+  env: names,
+  model: z.string().nullable(),
+  thinking: z.string().nullable(),
+  systemPrompt: z.object({ how: z.enum(['append', 'replace']), chars: whole, sha256 }).nullable(),
+  tools: z.object({ only: names.nullable(), required: names }),
+  extensions: names,
+  skills: names,
+  mcp: names,
+  without: names,
+  permissions: names,
+  task: known.nullable(),
+}) satisfies z.ZodType<LaunchFacts>;
+
+const acknowledgedSchema = z.object({
+  version: z.string().exactOptional(),
+  model: z.string().exactOptional(),
+  tools: names.exactOptional(),
+  extensions: names.exactOptional(),
+  skills: names.exactOptional(),
+  mcp: z.array(z.object({ name: z.string(), status: z.string() })).exactOptional(),
+}) satisfies z.ZodType<Acknowledged>;
+
 /** `attempts/<step>/<n>/launch.json`. */
 export const launchSchema = z.object({
   v: v1,
@@ -76,4 +108,8 @@ export const launchSchema = z.object({
   task: z.object({ chars: whole, sha256 }).nullable(),
   container: z.object({ kind: z.enum(['cgroup', 'pidns']), path: z.string().nullable() }).nullable(),
   at: instant,
+  facts: factsSchema.exactOptional(),
+  digest: z.string().exactOptional(),
+  differs: names.exactOptional(),
+  acknowledged: acknowledgedSchema.exactOptional(),
 }) satisfies z.ZodType<LaunchRecord>;

@@ -45,6 +45,7 @@ export const failureCode = z.enum([
   'spawn-failed',
   'not-contained',
   'session-busy',
+  'launch-changed',
   'exit-code',
   'signal',
   'exited-mid-tool',

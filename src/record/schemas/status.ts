@@ -37,6 +37,7 @@ const attemptStatusSchema = z.object({
   outcome: runOutcomeState,
   class: failureCode.nullable(),
   note: z.string().exactOptional(),
+  launch: z.string().exactOptional().describe('digest of what was started, as in launch.json'),
 }) satisfies z.ZodType<AttemptStatus>;
 
 const stepStatusSchema = z.object({
