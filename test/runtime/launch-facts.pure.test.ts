@@ -3,6 +3,8 @@ import { type AgentSettings, type LaunchRequest, createRegistry } from '../../sr
 import type { LaunchFacts } from '../../src/record/index.ts';
 import { differencesOf, digestOf, factsOf } from '../../src/runtime/launch-facts.ts';
 
+const redact = (text: string): string => text.replaceAll('the secret value', '[KEY]');
+
 function facts(
   settings: Omit<AgentSettings, 'name'>,
   change: Partial<LaunchRequest> = {},
@@ -24,7 +26,6 @@ function facts(
     mailbox: null,
     ...change,
   };
-  const redact = (text: string): string => text.replaceAll('the secret value', '[KEY]');
   return factsOf(agent, request, agent.adapter.launch(request), { version, redact });
 }
 

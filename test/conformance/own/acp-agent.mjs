@@ -21,19 +21,19 @@ const refuse = (message, data) => {
 };
 
 const work = {
-  reply() {
+  reply: () => {
     tell('Hel');
     tell('lo.');
     end('end_turn');
   },
-  tool() {
+  tool: () => {
     tool('in_progress');
     update('tool_call_update', { toolCallId: 't1', status: 'completed' });
     tell('Done.');
     end('end_turn');
   },
   /** Asks whether it may use a tool, and says what it was answered. */
-  ask() {
+  ask: () => {
     permission += 1;
     say({
       id: `p${permission}`,
@@ -52,7 +52,7 @@ const work = {
   auth: () => refuse('401 invalid api key'),
   busy: () => refuse('429 too many requests'),
   down: () => refuse('503 service unavailable'),
-  long() {
+  long: () => {
     tell('Once upon a');
     end('max_tokens');
   },
