@@ -37,6 +37,10 @@ export interface AttemptContext extends AttemptInput {
   usage: Usage;
   tool: OpenTool | null;
   activity: Activity;
+  /** What it last said of its background review; null: it has none. */
+  review: { seq: number; active: boolean } | null;
+  /** Until then its review is waited for, once the work is done. */
+  reviewBy: Instant | null;
   /** When the process was there. */
   startedAt: Instant | null;
   /** Any sign of life. */

@@ -10,8 +10,9 @@ import {
   proofOf,
 } from './attempt-outcome.ts';
 import { outranks } from './policy/cause.ts';
-import { DRAIN_LIMIT, EXIT_GRACE, REAP_LIMIT } from './policy/defaults.ts';
+import { DRAIN_LIMIT, EXIT_GRACE, REAP_LIMIT, REVIEW_LIMIT } from './policy/defaults.ts';
 import { NO_USAGE } from './policy/outcome.ts';
+import { between, later } from './policy/time.ts';
 import { port } from './port.ts';
 import type {
   ActivityEvent,
@@ -73,6 +74,10 @@ export const attemptMachine = base
       stallEnds: ({ context, event }) =>
         event.type === 'activity.changed' && event.state === 'stalled' && stallCause(context, event.at) !== null,
       ended: ({ context }) => context.cause !== null,
+      underReview: ({ context, event }) =>
+        event.type === 'child.ended' && event.end.type === 'success' && context.review?.active === true,
+      reviewBegins: ({ context, event }) => reviewIn(context, event)?.active === true,
+      reviewEnds: ({ context, event }) => reviewIn(context, event)?.active === false,
       /** Another could go on where this one is. */
       resumable: ({ context }) => context.resumes && context.session !== null,
       untold: ({ context }) => context.wrappingUpFor !== endKnown(context),
@@ -81,6 +86,7 @@ export const attemptMachine = base
     },
     delays: {
       exitGrace: EXIT_GRACE,
+      reviewLimit: ({ context: { at, reviewBy } }) => (reviewBy === null ? 0 : Math.max(0, between(at, reviewBy))),
       drainLimit: DRAIN_LIMIT,
       reapLimit: REAP_LIMIT,
       wrapUpTime: ({ context }) => wrapUpAfter(context),
@@ -216,6 +222,27 @@ export const attemptMachine = base
         assertEvent(event, 'activity.changed');
         return { cause: stallCause(context, event.at), activity: event.state, at: event.at };
       }),
+      noteReview: base.assign(({ context, event }) => {
+        const review = reviewIn(context, event);
+        return review === null ? {} : { review, at: event.type === 'child.review' ? event.at : context.at };
+      }),
+      beginReviewing: base.assign(({ context: { at, reviewBy } }) => ({
+        activity: 'reviewing',
+        reviewBy: reviewBy ?? later(at, REVIEW_LIMIT),
+      })),
+      endReviewing: base.assign({ activity: 'fresh' }),
+      recordReviewing: base.enqueueActions(({ context, enqueue }) => {
+        const { at, step, n: attempt, activity: state } = context;
+        enqueue({ type: 'record', params: { type: 'activity.changed', at, step, attempt, state } });
+      }),
+      recordOverdue: base.enqueueActions(({ context, enqueue }) => {
+        const { at, step, n: attempt, reviewBy } = context;
+        const params = { type: 'review.overdue', at: reviewBy ?? at, step, attempt, limitMs: REVIEW_LIMIT } as const;
+        enqueue({ type: 'record', params });
+      }),
+      /** Its silence is no stall: it has said what it does. */
+      holdStill: sendTo('activity', ({ context: { at } }) => toActivity({ type: 'ask.opened', at, ask: REVIEW })),
+      letGo: sendTo('activity', ({ context: { at } }) => toActivity({ type: 'ask.closed', at, ask: REVIEW })),
       noteActivity: base.assign(({ event }) => {
         assertEvent(event, 'activity.changed');
         return { activity: event.state };
@@ -257,7 +284,7 @@ export const attemptMachine = base
       }),
       takeEndBack: base.assign(({ event }) => {
         assertEvent(event, 'child.resumed');
-        return { end: null, at: event.at };
+        return { end: null, reviewBy: null, at: event.at };
       }),
       noteExit: base.assign(({ event }) => {
         assertEvent(event, 'child.exited');
@@ -321,6 +348,8 @@ export const attemptMachine = base
       usage: NO_USAGE,
       tool: null,
       activity: 'fresh',
+      review: null,
+      reviewBy: null,
       startedAt: null,
       active: false,
       sideEffects: false,
@@ -348,6 +377,7 @@ export const attemptMachine = base
       'child.steer': { actions: 'tellSteer' },
       'child.asked': { actions: 'tellAsked' },
       'child.ask-gone': { actions: 'tellAskGone' },
+      'child.review': { actions: 'noteReview' },
       steer: { actions: 'refuseSteer' },
       'steer.recover': { actions: 'tellUnrecovered' },
       'ask.settled': { actions: 'handAnswer' },
@@ -405,14 +435,43 @@ export const attemptMachine = base
                 { guard: 'resumable', target: '#attempt.terminating', actions: ['tellRecovers', 'latchRecovery'] },
                 { actions: 'tellUnrecovered' },
               ],
-              'child.ended': { target: 'finishing', actions: 'noteEnd' },
+              'child.ended': [
+                { guard: 'underReview', target: 'reviewing', actions: 'noteEnd' },
+                { target: 'finishing', actions: 'noteEnd' },
+              ],
               'child.broken': { target: '#attempt.terminating', actions: 'latchBroken' },
             },
+          },
+          reviewing: {
+            description: 'The work is done, and reviewed in the background by the child itself: that is waited for',
+            entry: ['beginReviewing', 'recordReviewing', 'holdStill'],
+            on: {
+              'child.review': [
+                {
+                  guard: 'reviewEnds',
+                  target: 'finishing',
+                  actions: ['noteReview', 'endReviewing', 'recordReviewing'],
+                },
+                { actions: 'noteReview' },
+              ],
+              'child.resumed': {
+                target: 'running',
+                actions: ['takeEndBack', 'endReviewing', 'recordReviewing', 'letGo'],
+              },
+              'activity.changed': { actions: 'passOver' },
+            },
+            after: { reviewLimit: { target: 'finishing', actions: ['endReviewing', 'recordOverdue'] } },
           },
           finishing: {
             description: 'The work is done; the process is asked to exit and given its grace',
             entry: 'finish',
-            on: { 'child.resumed': { target: 'running', actions: 'takeEndBack' } },
+            on: {
+              'child.resumed': { target: 'running', actions: 'takeEndBack' },
+              'child.review': [
+                { guard: 'reviewBegins', target: 'reviewing', actions: 'noteReview' },
+                { actions: 'noteReview' },
+              ],
+            },
             after: { exitGrace: { target: '#attempt.terminating', actions: 'noteForcedExit' } },
           },
         },
@@ -477,6 +536,15 @@ const isEmptied = (event: Event): boolean => event.type === 'child.drained' && e
 function recoveryOf({ step, n: attempt }: AttemptContext, event: Event, taken: boolean): AttemptNews | null {
   if (event.type !== 'steer.recover') return null;
   return { type: 'steer.recovery', at: event.at, step, attempt, id: event.id, taken };
+}
+
+/** For the activity a review is like somebody who is asked. No ask has this name. */
+const REVIEW = 'review';
+
+/** What a report says; null when a later one has come before it. */
+function reviewIn({ review }: AttemptContext, event: Event): AttemptContext['review'] {
+  if (event.type !== 'child.review' || event.seq <= (review?.seq ?? -1)) return null;
+  return { seq: event.seq, active: event.active };
 }
 
 function causeIn(event: Event): Cause | null {

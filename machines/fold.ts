@@ -286,6 +286,7 @@ export class Folding {
       case 'session.leased':
       case 'session.released':
       case 'activity.changed':
+      case 'review.overdue':
       case 'command.accepted':
       case 'command.answered':
       case 'notice':

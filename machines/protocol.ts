@@ -298,7 +298,9 @@ export type ChildEvent =
   /** The child asks its supervisor something; `expiresAt` null: it waits for as long as it lives. */
   | { type: 'child.asked'; at: Instant; ask: string; text: TextDigest; expiresAt: Instant | null }
   /** The child no longer waits for an answer. */
-  | { type: 'child.ask-gone'; at: Instant; ask: string };
+  | { type: 'child.ask-gone'; at: Instant; ask: string }
+  /** It reviews in the background what was done, or does not any more. Of two reports that with the greater `seq` counts. */
+  | { type: 'child.review'; at: Instant; seq: number; active: boolean };
 
 /** What became of a message. `taken`: into the agent's conversation; `delivered`: and the agent went on with it. */
 export type ChildSteer =
@@ -497,7 +499,8 @@ export type StepNews =
 /** What an attempt's activity tells it. */
 export type ActivityNews =
   { type: 'limit.reached'; cause: Cause } | { type: 'activity.changed'; at: Instant; state: Activity };
-export type Activity = 'fresh' | 'quiet' | 'stalled';
+/** `reviewing`: its work is done, and what watches over it in the background is not. */
+export type Activity = 'fresh' | 'quiet' | 'stalled' | 'reviewing';
 export type ActivityEvent =
   | { type: 'heard'; at: Instant; progress: boolean }
   | { type: 'tool.opened'; at: Instant; tool: OpenTool }
@@ -855,6 +858,8 @@ export type JournalBody =
   /** This attempt was ended for the sake of a message; the next one goes on in its session. */
   | { type: 'step.recovering'; at: Instant; step: StepId; attempt: number; request: string; note: string }
   | { type: 'activity.changed'; at: Instant; step: StepId; attempt: number; state: Activity }
+  /** Its background review is not waited for any longer. */
+  | { type: 'review.overdue'; at: Instant; step: StepId; attempt: number; limitMs: number }
   /** The attempt has this session of its agent to itself, until its tree is proven gone. */
   | ({ type: 'session.leased'; at: Instant; step: StepId; attempt: number } & LeasedSession)
   | { type: 'session.released'; at: Instant; step: StepId; attempt: number; session: string }

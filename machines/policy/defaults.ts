@@ -5,6 +5,8 @@
 
 /** After the agent's own end record, how long its process may take to exit (reference: 1,000). */
 export const EXIT_GRACE = 1_000;
+/** After that record, how long the background review of a child is waited for (reference: 120,000). */
+export const REVIEW_LIMIT = 120_000;
 /** The child port drains in 8,000 at most; this is the net under a port that never says so. */
 export const DRAIN_LIMIT = 10_000;
 /** After the tree is gone, how long the exit and the last bytes may take to be reported. */

@@ -8,6 +8,7 @@ const ACTIVITIES: Record<Activity, string> = {
   fresh: 'makes progress again',
   quiet: 'has been quiet for a while',
   stalled: 'makes no progress',
+  reviewing: 'is done, and its review in the background goes on',
 };
 
 /** What happened, in words: a journal record for people. */
@@ -29,6 +30,8 @@ export function eventLine(record: JournalRecord): string {
       return `${record.step}#${record.attempt}: ${oneLine(record.note)} (message ${oneLine(record.request)})`;
     case 'activity.changed':
       return `${record.step}#${record.attempt}: ${ACTIVITIES[record.state]}`;
+    case 'review.overdue':
+      return `${record.step}#${record.attempt}: its review in the background is not waited for any longer (${(record.limitMs / 1000).toFixed(0)} s)`;
     case 'run.appended':
       return `${count(record.steps.length, 'step')} appended: ${cut(record.steps.map(({ id }) => id).join(', '), MESSAGE_CHARS)}`;
     case 'run.finalizing':

@@ -27,6 +27,9 @@ export function dormant(paths: MailboxPaths, wake: () => Mailbox, { pollMs = LOO
 
   return {
     steer: (message) => (closed ? 'failed' : rise().steer(message)),
+    look() {
+      if (!closed && (awake !== null || used())) rise().look();
+    },
     answer: (ask, answer) => (closed ? 'gone' : (awake?.answer(ask, answer) ?? 'gone')),
     close() {
       if (closed) return;

@@ -6,7 +6,15 @@ import { dormant } from './dormant.ts';
 import { type Folder, empty, folderAt, readSmall, remove, signatureOf, writeInto } from './files.ts';
 import { type MailboxFolders, type MailboxPaths, foldersOf } from './paths.ts';
 import type { MailboxProblem } from './problem.ts';
-import { type Ack, type Capability, MAX_ACK_BYTES, type SteerRequest, ackSchema, capabilitySchema } from './schemas.ts';
+import {
+  type Ack,
+  type Capability,
+  MAX_ACK_BYTES,
+  type SteerRequest,
+  ackSchema,
+  capabilitySchema,
+  reviewSchema,
+} from './schemas.ts';
 import type { Mailbox, MailboxOptions, SteerResult } from './types.ts';
 import { FolderWatch } from './watch.ts';
 
@@ -32,12 +40,14 @@ class FolderMailbox implements Mailbox {
   readonly #steer: Folder;
   readonly #requests: Folder;
   readonly #acks: Folder;
+  readonly #ask: Folder;
   readonly #asks: Asks;
   readonly #watch: FolderWatch;
   readonly #sent = new Map<string, Sent>();
   #count = 0;
   #capability: Capability | null = null;
   #capabilityRead: string | null = null;
+  #reviewRead: string | null = null;
   /** What has been complained of. */
   #told = new Set<string>();
   #closed = false;
@@ -48,6 +58,7 @@ class FolderMailbox implements Mailbox {
     this.#steer = folderAt(paths.steer);
     this.#requests = folderAt(this.#at.requests, this.#steer);
     this.#acks = folderAt(this.#at.acks, this.#steer);
+    this.#ask = folderAt(paths.ask);
     this.#asks = new Asks({
       paths: { ask: paths.ask, requests: this.#at.asks, answers: this.#at.answers },
       onAsk: options.onAsk,
@@ -84,6 +95,10 @@ class FolderMailbox implements Mailbox {
     return this.#closed ? 'gone' : this.#asks.answer(ask, answer);
   }
 
+  look(): void {
+    this.#look();
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#look();
@@ -100,6 +115,7 @@ class FolderMailbox implements Mailbox {
     if (this.#closed) return;
     this.#readCapability();
     this.#readAcks();
+    this.#readReview();
     this.#asks.look();
   }
 
@@ -121,6 +137,16 @@ class FolderMailbox implements Mailbox {
     if (read.type !== 'ok') return;
     this.#capability = read.value;
     this.#options.onCapability(read.value);
+  }
+
+  #readReview(): void {
+    if (this.#ask.state() !== 'here') return;
+    const signature = signatureOf(this.#at.review);
+    if (signature === null || signature === this.#reviewRead) return;
+    this.#reviewRead = signature;
+    const read = readSmall(this.#at.review, reviewSchema, MAX_ACK_BYTES);
+    if (read.type === 'bad') this.#problem('bad-file', `review.json: ${read.reason}`);
+    if (read.type === 'ok') this.#options.onReview?.({ seq: read.value.seq, active: read.value.active });
   }
 
   #readAcks(): void {

@@ -28,6 +28,8 @@ export interface MailboxFolders {
   readonly asks: string;
   /** Ours. */
   readonly answers: string;
+  /** The child's. */
+  readonly review: string;
 }
 
 export function foldersOf({ steer, ask }: MailboxPaths): MailboxFolders {
@@ -37,6 +39,7 @@ export function foldersOf({ steer, ask }: MailboxPaths): MailboxFolders {
     capability: join(steer, 'capability.json'),
     asks: join(ask, 'requests'),
     answers: join(ask, 'answers'),
+    review: join(ask, 'review.json'),
   };
 }
 

@@ -60,6 +60,14 @@ export const answerSchema = z.discriminatedUnion('state', [
 export type AnswerFile = z.infer<typeof answerSchema>;
 export type DeclineReason = Extract<AnswerFile, { state: 'declined' }>['reason'];
 
+/** `ask/review.json`, written by the child: what watches over its work in the background, and goes on after its end. */
+export const reviewSchema = z.object({
+  v,
+  seq: z.int().nonnegative().describe('greater in each report than in the one before'),
+  active: z.boolean(),
+});
+export type Review = Omit<z.infer<typeof reviewSchema>, 'v'>;
+
 /** The files of a mailbox as JSON Schema (draft 2020-12), by the name of their file in `schema/`. */
 export function mailboxJsonSchemas(): Record<string, object> {
   const schemas = {
@@ -68,6 +76,7 @@ export function mailboxJsonSchemas(): Record<string, object> {
     'steer-capability': capabilitySchema,
     'ask-request': askSchema,
     'ask-answer': answerSchema,
+    review: reviewSchema,
   };
   const entries = Object.entries(schemas).map(([name, schema]) => [
     name,

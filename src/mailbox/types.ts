@@ -1,7 +1,7 @@
 import type { SteerMode } from '../../machines/protocol.ts';
 import type { Answer } from './asks.ts';
 import type { MailboxProblem } from './problem.ts';
-import type { Ack, Capability } from './schemas.ts';
+import type { Ack, Capability, Review } from './schemas.ts';
 import type { WatchOptions } from './watch.ts';
 
 export interface MailboxOptions extends Pick<WatchOptions, 'start' | 'safetyMs' | 'pollMs'> {
@@ -15,6 +15,8 @@ export interface MailboxOptions extends Pick<WatchOptions, 'start' | 'safetyMs' 
   onAsk: (ask: { id: string; text: string; expiresMs: number | null }) => void;
   /** The child has withdrawn it, or has ended. */
   onAskGone: (id: string) => void;
+  /** The child reviews in the background what was done, or does not any more. */
+  onReview?: (review: Review) => void;
   onCapability: (capability: Capability) => void;
   onProblem: (problem: MailboxProblem) => void;
 }
@@ -27,6 +29,8 @@ export interface Mailbox {
   steer(message: { id: string; mode: SteerMode; text: string }): SteerResult;
   /** `gone`: nobody waits for it any more. */
   answer(ask: string, answer: Answer): 'answered' | 'gone' | 'failed';
+  /** Reads what is there now, without waiting for a hint of it. */
+  look(): void;
   /** Reads what the child has written last, ends what is open, and removes every file. */
   close(): void;
 }

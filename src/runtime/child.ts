@@ -142,6 +142,7 @@ class Writer {
     this.#session = prepared.agent.adapter.open(this.#request);
     this.#entry.session = this.#session;
     const hear = (event: ChildEvent): void => {
+      if (event.type === 'child.ended') this.post.look();
       if (event.type === 'child.session') this.#sessionFile = join(kit.dir.sessions, basename(event.session));
       tell(event);
     };

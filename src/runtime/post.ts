@@ -89,6 +89,11 @@ export class Post {
     if (result === 'failed') note('an answer could not be given to the child');
   }
 
+  /** What the child has said before its end must not be heard after it. */
+  look(): void {
+    this.#mailbox?.look();
+  }
+
   /** What has been said last is heard; the texts are gone then. */
   close(): void {
     this.#mailbox?.close();
@@ -107,6 +112,7 @@ export class Post {
       onAskGone: kit.guard((id) =>
         tell({ type: 'child.ask-gone', at: kit.now(), ask: askId(input.step, input.n, id) }),
       ),
+      onReview: kit.guard(({ seq, active }) => tell({ type: 'child.review', at: kit.now(), seq, active })),
       onCapability: () => {},
       onProblem: kit.guard(({ code, message }) => note(`mailbox: ${code}: ${message}`)),
     });

@@ -78,6 +78,8 @@ interface Box {
   mailbox: Mailbox;
   paths: ReturnType<typeof mailboxPaths>;
   problems: string[];
+  /** What the child said of its review. */
+  reviews: object[];
   /** What was acknowledged of one message, in order. */
   states(id: string): string[];
   /** Resolves when that is acknowledged. */
@@ -90,6 +92,7 @@ function makeBox(name: string): Box {
   expect(createMailbox(paths)).toEqual({ type: 'ok' });
   const acks: Ack[] = [];
   const problems: string[] = [];
+  const reviews: object[] = [];
   const news = new EventEmitter();
   const states = (id: string): string[] => acks.filter((ack) => ack.id === id).map(({ state }) => state);
   const mailbox = openMailbox(paths, {
@@ -100,6 +103,7 @@ function makeBox(name: string): Box {
     },
     onAsk: ({ id, text }) => mailbox.answer(id, { text: `blue (${text})` }),
     onAskGone: (id) => problems.push(`${id} is gone`),
+    onReview: (review) => reviews.push(review),
     onCapability: () => {},
     onProblem: ({ message }) => problems.push(message),
   });
@@ -107,6 +111,7 @@ function makeBox(name: string): Box {
     mailbox,
     paths,
     problems,
+    reviews,
     states,
     async acked(id, state) {
       while (!states(id).includes(state)) await once(news, 'ack');
@@ -132,7 +137,7 @@ test('rpc: a retry of pi is waited for, a tool is called, and pi exits when stdi
 });
 
 test('rpc: messages reach the model in their order and are delivered only then; a question is answered', async () => {
-  const { mailbox, paths, problems } = makeBox('steered');
+  const { mailbox, paths, problems, reviews } = makeBox('steered');
   // Holds pi where its run has ended and it has not said so yet: what comes now it would leave in its queue.
   const endGate = makeGate(join(home.dir, 'end-gate'));
   const slow = join(home.dir, 'slow.js');
@@ -140,8 +145,14 @@ test('rpc: messages reach the model in their order and are delivered only then; 
     slow,
     `import { readFile } from 'node:fs/promises';
      let held = false;
+     const say = (pi, id, active) => pi.events.emit('coxswain:review', { id, active });
      export default (pi) => pi.on('agent_end', async () => {
-       if (!held) { held = true; await readFile(${JSON.stringify(endGate.path)}); }
+       if (held) return;
+       held = true;
+       // Two that review in the background; it is over when both have said so.
+       say(pi, 'a', true); say(pi, 'b', true); say(pi, 'a', false);
+       await readFile(${JSON.stringify(endGate.path)});
+       say(pi, 'b', false);
      });`,
   );
   const child = await pi('steered', 'rpc', 'work', { mailbox: paths, args: ['-e', slow] });
@@ -163,12 +174,15 @@ test('rpc: messages reach the model in their order and are delivered only then; 
   server.open('asked again');
 
   const end = await endGate.reached();
+  mailbox.look();
+  expect(reviews).toEqual([{ seq: 1, active: true }]);
   expect(child.steer({ id: 'd', text: 'Too late?', mode: 'auto' })).toBe('sent');
   await child.seen(isFate('d', 'queued'));
   await end.release();
   expect((await child.ended).code).toBe(0);
   mailbox.close();
   expect(problems).toEqual([]);
+  expect(reviews.at(-1)).toEqual({ seq: 2, active: false });
 
   for (const id of ['a', 'b', 'c', 'd']) expect(fateOf(child.events, id)).toEqual(['queued', 'taken', 'delivered']);
   const [, , twice, wrapped, followed, last] = requestsOf('steered');

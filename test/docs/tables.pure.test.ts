@@ -100,6 +100,7 @@ test('record: every journal type, state, cause and reason', () => {
     'step.backing-off': true,
     'step.recovering': true,
     'activity.changed': true,
+    'review.overdue': true,
     'step.settled': true,
     'session.leased': true,
     'session.released': true,

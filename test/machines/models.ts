@@ -139,13 +139,26 @@ export const attemptModel: PathModel = {
     'child.steer': [{ type: 'child.steer', at: AT, id: 'm1', state: 'delivered' } as never],
     'child.asked': [{ type: 'child.asked', at: AT, ask: 'q1', text: TEXT, expiresAt: null } as never],
     'child.ask-gone': [{ type: 'child.ask-gone', at: AT, ask: 'q1' } as never],
+    'child.review': [
+      { type: 'child.review', at: AT, seq: 1, active: true } as never,
+      { type: 'child.review', at: AT, seq: 2, active: false } as never,
+    ],
     steer: [{ type: 'steer', at: AT, id: 'm1', mode: 'now' } as never],
     'ask.settled': [{ type: 'ask.settled', at: AT, ask: 'q1', command: 'c1' } as never],
     'xstate.done.actor.termination': [done('termination', proof('gone')), done('termination', proof('survived'))],
   }),
   identity: ({ context }) => {
-    const { exit, end, drained, cause, forcedExit, unstarted, pid } = context;
-    return [exit !== null, end?.type, drained, cause?.type, forcedExit, unstarted !== null, pid !== null];
+    const { exit, end, drained, cause, forcedExit, unstarted, pid, review } = context;
+    return [
+      exit !== null,
+      end?.type,
+      drained,
+      cause?.type,
+      forcedExit,
+      unstarted !== null,
+      pid !== null,
+      exit === null && review?.active === true,
+    ];
   },
   /** A process starts once, exits once and is drained once, after its exit; it says nothing before it has started. */
   feasible: ({ context }, { type }) => {
@@ -163,6 +176,7 @@ export const attemptModel: PathModel = {
       case 'child.resumed':
         return running && context.end !== null;
       case 'child.broken':
+      case 'child.review':
         return running;
       default:
         return true;

@@ -22,6 +22,7 @@ import {
   answerSchema,
   askSchema,
   capabilitySchema,
+  reviewSchema,
   steerRequestSchema,
 } from '../../src/mailbox/schemas.ts';
 import { MAX_OPEN_ASKS } from '../../src/mailbox/asks.ts';
@@ -40,6 +41,7 @@ describe('the contract', () => {
     ['ack', ackSchema, 1],
     ['ask', askSchema, 1],
     ['answer', answerSchema, 2],
+    ['review', reviewSchema, 1],
   ])('every %s that is shown is one', (mark, schema, count) => {
     const samples = shown(mark).map((sample) => JSON.parse(sample) as unknown);
     expect(samples).toHaveLength(count);

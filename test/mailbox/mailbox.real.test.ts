@@ -104,6 +104,29 @@ const message = (id: string, mode: 'now' | 'next' | 'auto' = 'now') => ({ id, mo
 const ask = (id: string, more: object = {}) => ({ v: 1, id, text: `question ${id}`, ...more });
 const ack = (id: string, state: string, more: object = {}) => ({ v: 1, id, state, ...more });
 
+describe('a review in the background', () => {
+  test('is heard of when it changes, at once when it is asked for, and last at the end; what is none is passed over', async () => {
+    const reviews: object[] = [];
+    const made = rig({ onReview: (review) => reviews.push(review) });
+    made.mailbox.look();
+    expect(reviews).toEqual([]);
+    made.put('ask/review.json', { v: 1, seq: 1, active: true, more: 'passed over' });
+    made.mailbox.look();
+    expect(reviews).toEqual([{ seq: 1, active: true }]);
+    made.mailbox.look();
+    expect(reviews).toHaveLength(1);
+    made.put('ask/review.json', { v: 1, seq: -1, active: true });
+    await made.told(() => made.problems.includes('bad-file'));
+    made.put('ask/review.json', { v: 1, seq: 2, active: false });
+    made.mailbox.close();
+    expect(reviews).toEqual([
+      { seq: 1, active: true },
+      { seq: 2, active: false },
+    ]);
+    expect(existsSync(join(made.dir, 'ask/review.json'))).toBe(false);
+  });
+});
+
 describe('a message', () => {
   test('cannot be given to a child that has not said that it listens', () => {
     const made = rig();

@@ -2,7 +2,7 @@
  * The bundled extension, loaded by pi itself (`-e`): so it imports Node's own modules and nothing else.
  *
  * With `COXSWAIN_STEER_DIR` it hands requests over to a one-way pi and acknowledges them; with `COXSWAIN_ASK_DIR` the
- * model has a tool to ask its supervisor. Both by the contract of docs/mailbox.md. What it cannot do it leaves alone:
+ * model has a tool to ask its supervisor, and other extensions can say that they review. All by the contract of docs/mailbox.md. What it cannot do it leaves alone:
  * an error thrown here would be one of the user's work.
  */
 import { randomBytes } from 'node:crypto';
@@ -23,6 +23,8 @@ interface Pi {
   on(event: string, handler: (event: PiEvent) => void): void;
   sendUserMessage(text: string, options: { deliverAs: 'steer' | 'followUp' }): unknown;
   registerTool(tool: Tool): void;
+  /** Shared by all extensions. */
+  events?: { on(channel: string, handler: (data: unknown) => void): void };
 }
 interface PiEvent {
   message?: { role?: string; content?: unknown; stopReason?: string };
@@ -47,7 +49,9 @@ export default function coxswain(pi: Pi): void {
   // What a tool starts is not who listens here.
   delete process.env['COXSWAIN_STEER_DIR'];
   if (steerDir !== undefined) new Steering(pi, steerDir).listen();
-  if (askDir !== undefined) pi.registerTool(supervisorTool(askDir));
+  if (askDir === undefined) return;
+  pi.registerTool(supervisorTool(askDir));
+  reportReviews(pi, askDir);
 }
 
 /* ------------------------------------------------------------------ steering */
@@ -241,6 +245,32 @@ function answerTo(folder: string, file: string, signal: AbortSignal | undefined)
     signal?.addEventListener('abort', abort);
     if (signal?.aborted === true) abort();
     else look();
+  });
+}
+
+/* ------------------------------------------------------------------ reviews */
+
+const REVIEW_CHANNEL = 'coxswain:review';
+/** Of extensions that review; one more is passed over. */
+const MOST_REVIEWS = 64;
+
+/**
+ * An extension that reviews in the background says so on pi's own bus: `{ id, active }`. As long as one of them is at it, the
+ * runner lets pi go on after its last answer.
+ */
+function reportReviews(pi: Pi, dir: string): void {
+  const active = new Set<string>();
+  let seq = 0;
+  let said = false;
+  pi.events?.on(REVIEW_CHANNEL, (data) => {
+    const { id = '', active: begins } = typeof data === 'object' && data !== null ? (data as Fields) : {};
+    if (typeof id !== 'string' || typeof begins !== 'boolean') return;
+    if (!begins) active.delete(id);
+    else if (active.size < MOST_REVIEWS) active.add(id);
+    if (active.size > 0 === said) return;
+    said = active.size > 0;
+    seq += 1;
+    put(dir, 'review.json', { v: 1, seq, active: said });
   });
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AskExpiry, JournalRecord, JournalType } from '../../../machines/protocol.ts';
 import {
+  activityState,
   causeSchema,
   failureClass,
   failureSchema,
@@ -67,7 +68,8 @@ export const journalRecordSchema = z.discriminatedUnion('type', [
     note: z.string(),
   }),
   journalLine('step.recovering', { ...ofAttempt, request: z.string(), note: z.string() }),
-  journalLine('activity.changed', { ...ofAttempt, state: z.enum(['fresh', 'quiet', 'stalled']) }),
+  journalLine('activity.changed', { ...ofAttempt, state: activityState }),
+  journalLine('review.overdue', { ...ofAttempt, limitMs: z.number() }),
   journalLine('session.leased', {
     ...ofAttempt,
     session: z.string(),

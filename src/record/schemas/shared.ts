@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type {
+  Activity,
   AttemptLimits,
   Cause,
   Failure,
@@ -34,6 +35,8 @@ export const instant = z.string().describe('ISO 8601, UTC, with milliseconds');
 export const whole = z.int().nonnegative();
 export const v1 = z.literal(1);
 export const sha256 = z.string().describe('hex');
+
+export const activityState = z.enum(['fresh', 'quiet', 'stalled', 'reviewing']) satisfies z.ZodType<Activity>;
 
 export const failureCode = z.enum([
   'command-missing',

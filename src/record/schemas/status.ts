@@ -10,6 +10,7 @@ import type {
   StepStatus,
 } from '../../../machines/protocol.ts';
 import {
+  activityState,
   causeSchema,
   failureCode,
   failureSchema,
@@ -49,7 +50,7 @@ const stepStatusSchema = z.object({
   attempt: whole,
   model: z.string().exactOptional(),
   pid: z.int().exactOptional(),
-  activity: z.enum(['fresh', 'quiet', 'stalled']).exactOptional(),
+  activity: activityState.exactOptional(),
   lastActivityAt: instant.exactOptional(),
   lastProgressAt: instant.exactOptional(),
   tool: z.object({ id: z.string(), name: z.string(), since: instant }).exactOptional(),
