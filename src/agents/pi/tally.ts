@@ -13,7 +13,9 @@ export interface Tally {
 
 export function createTally(): Tally {
   const sum = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, turns: 0, tools: 0 };
-  let cost: number | null = null;
+  /** Null once a message used something and nobody says what that cost. */
+  let cost: number | null = 0;
+  let said = false;
   return {
     message({ usage }) {
       sum.turns += 1;
@@ -22,11 +24,16 @@ export function createTally(): Tally {
       sum.output += usage.output;
       sum.cacheRead += usage.cacheRead;
       sum.cacheWrite += usage.cacheWrite;
-      if (usage.cost !== null) cost = (cost ?? 0) + usage.cost;
+      const anything = usage.input + usage.output + usage.cacheRead + usage.cacheWrite > 0;
+      // A model without a price costs 0 here; so nobody knows whether it was free.
+      const known = usage.cost !== null && (usage.cost > 0 || !anything);
+      if (known) said = true;
+      if (!known && anything) cost = null;
+      else if (cost !== null) cost += usage.cost ?? 0;
     },
     tool() {
       sum.tools += 1;
     },
-    total: () => (cost === null ? { ...sum } : { ...sum, costUsd: cost }),
+    total: () => (cost === null || !said ? { ...sum } : { ...sum, costUsd: cost }),
   };
 }
