@@ -9,6 +9,7 @@ import type { Honours, Mode } from './honours.ts';
 import { opencodeAdapter } from './opencode/index.ts';
 import { piAdapter } from './pi/index.ts';
 import { type Refusal, misuseOf, modeOf, refusalsOf } from './refusals.ts';
+import { versionKnown } from './known-versions.ts';
 import { readVersion } from './version.ts';
 
 /** An agent by its name: adapter and settings. Says nothing about whether its program exists. */
@@ -45,6 +46,10 @@ export interface AgentReport {
   problem: string | null;
   /** Only when versions were asked for; null when the program did not say. */
   version?: string | null;
+  /** With it: whether its adapter was made for that version. Null where versions say nothing, or there is no program. */
+  versionKnown?: boolean | null;
+  /** With it: what an unknown version may come to, in words. It is no error. */
+  warning?: string | null;
 }
 
 export interface Registry {
@@ -123,7 +128,7 @@ export function createRegistry(
       capabilities: adapter?.capabilities ?? null,
       command,
       problem: problemOf(settings, adapter, located),
-      ...(versions ? { version: command === null ? null : await versionOf(settings, command, env) } : {}),
+      ...(versions ? await versionReport(settings, command, env) : {}),
     };
   }
 
@@ -153,6 +158,17 @@ async function findProgram(settings: AgentSettings, env: Environment, execPath: 
   const usual = ADAPTERS.get(settings.adapter)?.program ?? null;
   if (usual === null && settings.command === undefined) return null;
   return locate(settings, usual ?? settings.name, { env, execPath });
+}
+
+async function versionReport(
+  settings: AgentSettings,
+  command: string[] | null,
+  env: Environment,
+): Promise<Required<Pick<AgentReport, 'version' | 'versionKnown' | 'warning'>>> {
+  if (command === null) return { version: null, versionKnown: null, warning: null };
+  const version = await versionOf(settings, command, env);
+  const { known = null, warning = null } = versionKnown(settings.adapter, version) ?? {};
+  return { version, versionKnown: known, warning };
 }
 
 /** Only programs whose adapter is known to understand `--version` are asked: another might take it for work. */

@@ -16,13 +16,28 @@ export async function agents(options: AgentsOptions, io: Io): Promise<number> {
     ...configOf(options),
     onNote: (note) => io.err.line(`coxswain: ${oneLine(note)}`),
   });
-  if (options.json === true) await printJson(io, { v: 1, agents: reports });
-  else await io.out.write(`${table([['agent', 'adapter', 'program'], ...reports.map(agentRow)]).join('\n')}\n`);
+  if (options.json === true) {
+    await printJson(io, { v: 1, agents: reports });
+    return EXIT.ok;
+  }
+  const warnings = warningsOf(reports).map(({ name, warning }) => `- ${name}: ${warning}`);
+  const lines = [
+    ...table([['agent', 'adapter', 'program'], ...reports.map(agentRow)]),
+    ...(warnings.length === 0 ? [] : ['', ...warnings]),
+  ];
+  await io.out.write(`${lines.join('\n')}\n`);
   return EXIT.ok;
 }
 
-export function agentRow({ name, adapter, command, problem, version }: AgentReport): string[] {
+export function agentRow({ name, adapter, command, problem, version, versionKnown }: AgentReport): string[] {
   const program = command === null ? 'each step brings its own' : command.join(' ');
-  const known = typeof version === 'string' ? ` (${oneLine(version)})` : '';
-  return [name, adapter ?? '-', problem === null ? program + known : `cannot be used: ${oneLine(problem)}`];
+  const which = typeof version === 'string' ? ` (${oneLine(version)}${versionKnown === true ? ', known' : ''})` : '';
+  return [name, adapter ?? '-', problem === null ? program + which : `cannot be used: ${oneLine(problem)}`];
+}
+
+/** What should be known of agents that can be used all the same. */
+export function warningsOf(reports: readonly AgentReport[]): { name: string; warning: string }[] {
+  return reports.flatMap(({ name, problem, warning = null }) =>
+    warning === null || problem !== null ? [] : [{ name, warning: oneLine(warning) }],
+  );
 }

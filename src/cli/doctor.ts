@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { isCoxswainError, listAgents } from '../index.ts';
 import { rootOf } from '../client.ts';
-import { agentRow } from './agents.ts';
+import { agentRow, warningsOf } from './agents.ts';
 import { EXIT } from './codes.ts';
 import { diagramFiles, diagramsFolder } from './diagrams.ts';
 import type { PlaceOptions } from './finding.ts';
@@ -32,6 +32,7 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<number> {
   const checks = [node(), processes(), stateRoot(options, io), diagrams()];
   const usable = agents.filter(({ problem, name }) => problem === null && name !== 'command');
   if (usable.length === 0) checks.push(noAgent());
+  checks.push(...warningsOf(agents).map(unknownVersion));
   if (options.json === true) {
     const ok = checks.every(({ state }) => state !== 'wrong');
     await printJson(io, { v: 1, version: packageVersion(), ok, checks, agents });
@@ -119,4 +120,9 @@ function diagrams(): Check {
 function noAgent(): Check {
   const advice = 'install one, or say where it is: COXSWAIN_AGENT_PI=/path/to/pi (commands work without)';
   return { name: 'agents', state: 'note', found: 'none can be used', advice };
+}
+
+function unknownVersion({ name, warning }: { name: string; warning: string }): Check {
+  const advice = 'nothing, while it works; a version that is known is the safe one';
+  return { name: `agent ${name}`, state: 'note', found: warning, advice };
 }

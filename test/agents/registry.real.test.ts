@@ -154,7 +154,9 @@ test('the list: built-in or not, found or not, and the version when asked', asyn
     'acp broken claude codex command gemini opencode pi script tool'.split(' '),
   );
   expect(found('pi')).toMatchObject({ adapter: 'pi', builtIn: true, command: [pi], problem: null, version: '9.8.7' });
-  expect(found('script')).toMatchObject({ builtIn: false, version: 'script --version' });
+  expect(found('pi')).toMatchObject({ versionKnown: false, warning: expect.stringContaining('and not 9.8') });
+  expect(found('script')).toMatchObject({ builtIn: false, version: 'script --version', versionKnown: false });
+  expect(found('tool')).toMatchObject({ versionKnown: null, warning: null });
   expect(found('command')).toMatchObject({ builtIn: true, command: null, problem: null, version: null });
   expect(found('broken')?.problem).toContain('"command"');
   expect(found('tool')).toMatchObject({ command: ['pi'], problem: null, version: null });

@@ -21,6 +21,17 @@ const piSays = (input: number, cost?: number) =>
     usage: { input, output: 0, cacheRead: 0, cacheWrite: 0, ...(cost === undefined ? {} : { cost: { total: cost } }) },
   });
 const PI = { mode: 'json' };
+const claudeSays = (id: string, text: string) => ({
+  type: 'assistant',
+  message: { id, role: 'assistant', content: [{ type: 'text', text }], usage: { input_tokens: 50 } },
+});
+const codexTotal = (input: number) => ({ type: 'turn.completed', usage: { input_tokens: input, output_tokens: 0 } });
+const part = (costUsd?: number, turns = 1): Usage => ({
+  ...NO_USAGE,
+  input: 10,
+  turns,
+  ...(costUsd === undefined ? {} : { costUsd }),
+});
 
 describe('S075: what was used is counted, also by who failed or was killed', () => {
   test('pi: each message, whatever comes after it', () => {
@@ -29,17 +40,14 @@ describe('S075: what was used is counted, also by who failed or was killed', () 
   });
 
   test('Claude Code: each message once, of which every part of an answer speaks', () => {
-    const said = (id: string, text: string) => ({
-      type: 'assistant',
-      message: { id, role: 'assistant', content: [{ type: 'text', text }], usage: { input_tokens: 50 } },
-    });
-    expect(used('claude', [said('m1', 'a'), said('m1', 'b')], KILLED)).toMatchObject({ input: 50 });
+    expect(used('claude', [claudeSays('m1', 'a'), claudeSays('m1', 'b')], KILLED)).toMatchObject({ input: 50 });
   });
 
   test('Codex: the last total of the thread', () => {
-    const total = (input: number) => ({ type: 'turn.completed', usage: { input_tokens: input, output_tokens: 0 } });
     const exec = { mode: 'exec' };
-    expect(used('codex', [{ type: 'turn.started' }, total(1_000)], undefined, exec)).toMatchObject({ input: 1_000 });
+    expect(used('codex', [{ type: 'turn.started' }, codexTotal(1_000)], undefined, exec)).toMatchObject({
+      input: 1_000,
+    });
   });
 });
 
@@ -58,12 +66,6 @@ describe('S076: a cost that nobody says is not known', () => {
   });
 
   test('a sum is known when each of its parts is, and who used nothing has no say', () => {
-    const part = (costUsd?: number, turns = 1): Usage => ({
-      ...NO_USAGE,
-      input: 10,
-      turns,
-      ...(costUsd === undefined ? {} : { costUsd }),
-    });
     expect(addUsage(part(0.25), part(0.5)).costUsd).toBe(0.75);
     expect(addUsage(part(0.25), part())).not.toHaveProperty('costUsd');
     expect(addUsage(part(), part(0.25))).not.toHaveProperty('costUsd');

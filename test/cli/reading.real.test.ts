@@ -178,3 +178,37 @@ test.concurrent('the verbs that tell about this installation', async () => {
   expect(readdirSync(out)).toHaveLength(paths.length);
   expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('--detach') });
 });
+
+test.concurrent(
+  'doctor and agents say which versions of agents are known; one that is not is a word of warning',
+  async () => {
+    await using cli = openCli();
+    const says = (name: string, version: string): string =>
+      cli.file(`${name}.mjs`, `console.log(${JSON.stringify(version)});`);
+    const env = {
+      PATH: cli.cwd,
+      COXSWAIN_AGENT_PI: says('pi', '0.73.1'),
+      COXSWAIN_AGENT_GEMINI: says('gemini', 'gemini 9.8.7'),
+    };
+    const [text, json, agents] = await Promise.all([
+      cli.run(['doctor'], { env }),
+      cli.run(['doctor', '--json'], { env }),
+      cli.run(['agents', '--versions'], { env }),
+    ]);
+    for (const { code, stdout } of [text, agents]) {
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^pi +pi +.*\(0\.73\.1, known\)$/m);
+      expect(stdout).toMatch(/^gemini +gemini +.*\(gemini 9\.8\.7\)$/m);
+      expect(stdout).toContain('coxswain knows 0.61, and not 9.8');
+      expect(stdout).toMatch(/^codex +codex +cannot be used/m);
+    }
+    expect(text.stdout).toMatch(/^note +agent gemini +coxswain knows/m);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ok: true,
+      agents: expect.arrayContaining([
+        expect.objectContaining({ name: 'pi', version: '0.73.1', versionKnown: true, warning: null }),
+        expect.objectContaining({ name: 'gemini', version: 'gemini 9.8.7', versionKnown: false }),
+      ]),
+    });
+  },
+);
