@@ -1,4 +1,5 @@
 import { outcomeOf } from './policy/cause.ts';
+import { isNatural, judge } from './policy/judge.ts';
 import { causeOfEnd } from './policy/outcome.ts';
 import { summarize } from './policy/proof.ts';
 import type {
@@ -9,6 +10,7 @@ import type {
   Cause,
   Exit,
   Failure,
+  Findings,
   Instant,
   JournalBody,
   OpenTool,
@@ -50,6 +52,8 @@ export interface AttemptContext extends AttemptInput {
   lastProgressAt: Instant | null;
   /** The end that the agent was told of; null before. */
   wrappingUpFor: Instant | null;
+  /** What it has to show, once that was looked at. */
+  findings: Findings | null;
 }
 
 /** Beyond this nothing changes the outcome: the end record and the exit have both been seen. */
@@ -59,8 +63,29 @@ export const isCommitted = (context: AttemptContext): boolean =>
 export function inputOf(context: AttemptContext): AttemptInput {
   const { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, resumes, at } =
     context;
-  return { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, resumes, at };
+  const { expects, repair } = context;
+  return {
+    step,
+    n,
+    token,
+    agent,
+    model,
+    ladder,
+    limits,
+    leftovers,
+    delivery,
+    deadlineAt,
+    session,
+    resumes,
+    expects,
+    repair,
+    at,
+  };
 }
+
+/** There is something to look for, and nothing else stands against it by now. */
+export const asksForCheck = (context: AttemptContext): boolean =>
+  context.expects !== null && context.cause === null && context.end !== null && endedNaturally(context.end, context);
 
 /** An agent that has finished its work is not asked to drop it; what was interrupted interrupts what it has started. */
 export function ladderFor({ ladder, forcedExit, cause }: Pick<AttemptContext, 'ladder' | 'forcedExit' | 'cause'>) {
@@ -71,6 +96,12 @@ export function ladderFor({ ladder, forcedExit, cause }: Pick<AttemptContext, 'l
     return [rung];
   });
 }
+
+/** Of an end that is certain: whether it leaves anything to decide. */
+export const undecided = (context: AttemptContext): { undecided?: true } =>
+  context.cause === null && (asksForCheck(context) || conclude(context).outcome === 'failed')
+    ? { undecided: true }
+    : {};
 
 export function conclude(context: AttemptContext): AttemptOutput {
   const end = endOf(context);
@@ -99,19 +130,32 @@ export function conclude(context: AttemptContext): AttemptOutput {
 }
 
 /**
- * The agent's verdict, held against its exit and against what it left behind. Whoever says that the work is done and then
- * ends with another exit code than 0, without having been asked by us, did not do it. A signal after a clean end is not
- * its own doing.
+ * The agent's verdict, held against its exit, against what it has to show and what it left behind.
+ * A signal after a clean end is not its own doing.
  */
 function endOf(context: AttemptContext): AgentEnd {
-  const { end, exit, forcedExit } = context;
+  const { end, findings } = context;
   if (end === null) return { type: 'failure', failure: noEnd(context) };
-  if (end.type === 'failure') return end;
-  if (!forcedExit && exit !== null && exit.code !== null && exit.code !== 0) {
-    const message = `it said that the work was done, and then ended with exit code ${exit.code}`;
-    return { type: 'failure', failure: { code: 'exit-code', message, detail: { exitCode: exit.code } } };
+  if (!endedNaturally(end, context)) {
+    return end.type === 'failure' ? end : { type: 'failure', failure: wrongExit(context) };
   }
-  return leftBehind(context) ?? end;
+  const against = judge(end, findings);
+  if (against !== null) return { type: 'failure', failure: against };
+  return leftBehind(context) ?? (end.type === 'success' ? end : { type: 'success', chars: 0, stop: 'stop' });
+}
+
+/**
+ * Whoever says that the work is done and then ends with another exit code than 0, without having been asked by us, did
+ * not do it.
+ */
+function endedNaturally(end: AgentEnd, { exit, forcedExit }: AttemptContext): boolean {
+  return isNatural(end) && (forcedExit || exit === null || exit.code === null || exit.code === 0);
+}
+
+function wrongExit({ exit }: AttemptContext): Failure {
+  const exitCode = exit?.code ?? null;
+  const message = `it said that the work was done, and then ended with exit code ${exitCode}`;
+  return { code: 'exit-code', message, detail: { exitCode } };
 }
 
 function leftBehind({ proof, leftovers }: AttemptContext): AgentEnd | null {

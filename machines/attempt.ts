@@ -2,15 +2,18 @@ import { type DoneActorEvent, assertEvent, sendTo, setup } from 'xstate';
 import { stallCause, endKnown, wrapUpLeft, wrapUpAfter } from './attempt-limits.ts';
 import {
   type AttemptContext,
+  asksForCheck,
   closedRecord,
   conclude,
   inputOf,
   isCommitted,
   ladderFor,
   proofOf,
+  undecided,
 } from './attempt-outcome.ts';
 import { outranks } from './policy/cause.ts';
 import { DRAIN_LIMIT, EXIT_GRACE, REAP_LIMIT, REVIEW_LIMIT } from './policy/defaults.ts';
+import { nothingSeen } from './policy/judge.ts';
 import { NO_USAGE } from './policy/outcome.ts';
 import { between, later } from './policy/time.ts';
 import { port } from './port.ts';
@@ -22,10 +25,12 @@ import type {
   AttemptNews,
   AttemptOutput,
   Cause,
+  CheckInput,
   ChildCommand,
   ChildEvent,
   DeadlineNotice,
   EndEvent,
+  Findings,
   JournalBody,
   MessageNotice,
   Proof,
@@ -51,6 +56,8 @@ const base = setup({
     child: port<ChildCommand, AttemptInput, undefined, ChildEvent>('child'),
     activity: port<ActivityEvent, ActivityInput, undefined, ActivityNews>('activity'),
     termination: port<TreeEvent, TerminationInput, Proof, ReleasedEvent>('termination'),
+    /** Looks for what the attempt has to show. Always comes to an end, and says in its findings what it could not see. */
+    check: port<{ type: 'none' }, CheckInput, Findings>('check'),
   },
   actions: {
     /** Filled with the journal by the runtime. */
@@ -83,6 +90,7 @@ export const attemptMachine = base
       untold: ({ context }) => context.wrappingUpFor !== endKnown(context),
       emptied: ({ event }) => isEmptied(event),
       reaped: ({ context }) => context.exit !== null && context.drained,
+      toCheck: ({ context }) => context.exit !== null && context.drained && asksForCheck(context),
     },
     delays: {
       exitGrace: EXIT_GRACE,
@@ -135,8 +143,9 @@ export const attemptMachine = base
         enqueue({ type: 'record', params: closedRecord(context) });
       }),
       finish: sendTo('child', tell({ type: 'child.finish' })),
-      release: base.enqueueActions(({ self, enqueue }) => {
-        if (self._parent) enqueue.sendTo(self._parent, { type: 'attempt.released' });
+      /** What it has to show is looked at before another step may write there. */
+      release: base.enqueueActions(({ context, self, enqueue }) => {
+        if (self._parent && context.expects === null) enqueue.sendTo(self._parent, { type: 'attempt.released' });
       }),
       /** Whoever asked for this end hears that it stands: or that one of its kind does. */
       tellTaken: base.enqueueActions(({ context, event, self, enqueue }) => {
@@ -150,7 +159,7 @@ export const attemptMachine = base
       }),
       tellTooLate: base.enqueueActions(({ context, event, self, enqueue }) => {
         const heard = heardOf(context, event, false);
-        if (heard !== null && self._parent) enqueue.sendTo(self._parent, heard);
+        if (heard !== null && self._parent) enqueue.sendTo(self._parent, { ...heard, ...undecided(context) });
       }),
       tellLive: base.enqueueActions(({ context, event, self, enqueue }) => {
         assertEvent(event, 'child.started');
@@ -299,6 +308,13 @@ export const attemptMachine = base
         const proof = (event as unknown as DoneActorEvent<Proof>).output;
         return { proof, at: proof.at };
       }),
+      noteFindings: base.assign(({ event }) => {
+        const findings = (event as unknown as DoneActorEvent<Findings>).output;
+        return { findings, at: findings.at };
+      }),
+      noteUnseen: base.assign(({ context: { expects, at } }) =>
+        expects === null ? {} : { findings: nothingSeen(expects, at) },
+      ),
       noteActive: base.assign(({ context, event }) => {
         assertEvent(event, 'child.active');
         return {
@@ -356,6 +372,7 @@ export const attemptMachine = base
       lastActivityAt: null,
       lastProgressAt: null,
       wrappingUpFor: null,
+      findings: null,
     }),
     entry: 'recordLaunching',
     invoke: {
@@ -512,12 +529,24 @@ export const attemptMachine = base
       },
       reaping: {
         description: 'The tree has been looked at; the exit and the last bytes may still be on their way',
-        always: { guard: 'reaped', target: 'closed' },
+        always: [
+          { guard: 'toCheck', target: 'checking' },
+          { guard: 'reaped', target: 'closed' },
+        ],
         on: {
           'child.exited': { actions: ['noteExit', 'recordExited'] },
           'child.drained': { actions: 'noteDrained' },
         },
-        after: { reapLimit: 'closed' },
+        after: { reapLimit: { target: 'closed', actions: 'noteUnseen' } },
+      },
+      checking: {
+        description: 'It says that the work is done, and nobody of it is left: what it has to show is looked at',
+        invoke: {
+          id: 'check',
+          src: 'check',
+          input: ({ context: { step, n } }) => ({ step, n }),
+          onDone: { target: 'closed', actions: 'noteFindings' },
+        },
       },
       closed: { type: 'final', entry: ['keepProof', 'recordClosed'] },
     },

@@ -27,6 +27,20 @@ export interface StepPlan {
   proof: ProofLevel;
   /** What happens to a question of its agent: somebody is waited for, or it is declined at once. */
   asks: 'wait' | 'decline';
+  /** What it has to show for itself; absent where its word is enough. */
+  expects?: Expected;
+}
+
+/** What is looked for once an attempt has ended well by its own account. */
+export interface Expected {
+  /** A value that fits the step's schema. */
+  value: boolean;
+  /** How often its agent may be told what is wrong with the value, and try again. */
+  repairs: number;
+  /** Files that it has to write, as the plan names them. */
+  files: string[];
+  /** Something in the work tree has to be another than before. */
+  changes: boolean;
 }
 
 /** Limits of one attempt, in milliseconds; null is none. */
@@ -141,6 +155,13 @@ export type FailureCode =
   | 'exited-mid-tool'
   | 'no-end-record'
   | 'empty-output'
+  // what it has to show for itself
+  | 'schema-missing'
+  | 'schema-invalid'
+  | 'schema-ambiguous'
+  | 'hidden-error'
+  | 'missing-output'
+  | 'no-changes'
   // what the agent said
   | 'model-error'
   | 'rate-limited'
@@ -255,9 +276,46 @@ export interface Proof {
 /* ------------------------------------------------------------------ attempt */
 
 /** The agent's own verdict on its work, from its protocol and its exit. */
-export type AgentEnd =
+export type AgentEnd = (
   | { type: 'success'; /** Characters of the final text. */ chars: number; stop: 'stop' | 'length' }
-  | { type: 'failure'; failure: Failure };
+  | { type: 'failure'; failure: Failure }
+) &
+  EndNotes;
+
+/** What else its records told, that counts at a natural end; absent where there is nothing of the kind. */
+export interface EndNotes {
+  /** The tool that failed last, where nothing was said or done after it. */
+  failedTool?: string;
+  /** Tools that it was to have, and says it lacks. */
+  lacks?: string[];
+}
+
+/** What was found when it was looked for what an attempt has to show. */
+export interface Findings {
+  at: Instant;
+  /** Null: no value was asked for. */
+  value: ValueFinding | null;
+  /** Files that it wrote, of those it has to. */
+  files: number;
+  /** The others, and why each does not count. */
+  missing: { file: string; why: string }[];
+  /** `unknown`: it could not be looked at; `reason` says why. Null: it was not asked for. */
+  changes: { type: 'some' } | { type: 'none' } | { type: 'unknown'; reason: string } | null;
+}
+
+export type ValueFinding =
+  | { type: 'valid' }
+  /** Nothing was handed in. */
+  | { type: 'missing' }
+  /** At least one; the first few of them. */
+  | { type: 'invalid'; problems: Problem[] }
+  | { type: 'ambiguous'; candidates: number };
+
+/** What is wrong with a value. `path`: a JSON Pointer into it, empty for the whole. */
+export interface Problem {
+  path: string;
+  message: string;
+}
 
 export interface Exit {
   at: Instant;
@@ -330,10 +388,14 @@ export interface AttemptInput {
   delivery: 'auto' | 'file';
   /** The earliest end that is known now: of the run, of the step. Passed to the child. */
   deadlineAt: Instant | null;
-  /** Goes on in this session of the agent: the step was paused in it. Null: begins afresh. */
+  /** Goes on in this session of the agent: the step was paused in it, or is to repair what it made. Null: begins afresh. */
   session: string | null;
   /** A later attempt could go on in the session of this one. */
   resumes: boolean;
+  /** Null: its word is enough. */
+  expects: Expected | null;
+  /** What the attempt before ended with, and this one is to put right. */
+  repair: Failure | null;
   at: Instant;
 }
 
@@ -378,7 +440,15 @@ export type AttemptNews =
   /** It can be spoken to. */
   | { type: 'attempt.live'; at: Instant; step: StepId; attempt: number }
   /** What came of a command to end it: false when another end stands. */
-  | { type: 'command.heard'; at: Instant; step: StepId; command: string; taken: boolean }
+  | {
+      type: 'command.heard';
+      at: Instant;
+      step: StepId;
+      command: string;
+      taken: boolean;
+      /** It came too late for this attempt, which has failed or may yet have; so there might have been another one. */
+      undecided?: true;
+    }
   | SteerNews
   | RecoveryNews
   | {
@@ -478,6 +548,8 @@ export interface Tries {
   startup: number;
   waits: number;
   task: number;
+  /** How often it was told what was wrong with what it made. */
+  repairs: number;
   delivery: 'auto' | 'file';
 }
 
@@ -541,6 +613,11 @@ export interface LeasedSession {
 
 /** A new limit, from now on; 0 is now. */
 export type DeadlineCommand = { type: 'deadline.set'; limitMs: number };
+
+export interface CheckInput {
+  step: StepId;
+  n: number;
+}
 
 export type StepOutcome = 'completed' | 'failed' | 'stopped' | 'paused' | 'skipped';
 
@@ -851,6 +928,8 @@ export type JournalBody =
       /** The attempt that failed. */
       attempt: number;
       class: FailureClass;
+      /** The next one is told what was wrong. */
+      repair?: true;
       delayMs: number;
       model: string | null;
       note: string;
@@ -1100,11 +1179,8 @@ export interface Status {
   asks: AskStatus[];
   /** Of a nested run. */
   parent?: RunParent;
-  /**
-   * Runs that its children have started, once there was one: how many, at most 16 of them, and how many questions wait for an
-   * answer in all of them and below them (missing: none).
-   */
-  nested?: { total: number; asks?: number; runs: NestedStatus[] };
+  /** Runs that its children have started, once there was one: how many, and at most 16 of them. */
+  nested?: { total: number; runs: NestedStatus[] };
   /** Only while a record could not be written. */
   persistence?: 'degraded';
 }
@@ -1154,8 +1230,6 @@ export interface NestedStatus {
   name: string;
   /** Of its steps. */
   counts: Partial<Record<StepState, number>>;
-  /** Questions that wait for an answer in it and in the runs below it; missing: none. */
-  asks?: number;
   /** When it said so. */
   updatedAt: Instant;
 }

@@ -8,7 +8,6 @@ import { between, earlier, later, overAlready } from './policy/time.ts';
 import { port } from './port.ts';
 import type {
   AttemptInput,
-  AttemptLimits,
   AttemptNews,
   AttemptOutput,
   Cause,
@@ -52,6 +51,8 @@ export interface StepContext {
   session: string | null;
   /** What its attempt has to itself, or will have; null: nothing. */
   lease: LeasedSession | null;
+  /** What the next attempt is to put right, and in which session; null: it is not there for a repair. */
+  repair: { failure: Failure; session: string | null; spentMs: number } | null;
   /** Candidates and tries; decides what comes after an attempt that failed. */
   tries: Tries;
   /** The wait before the next attempt, in milliseconds. */
@@ -69,6 +70,10 @@ export interface StepContext {
   seed: number;
   /** Why the step is to end, while that is not yet its attempt's affair. */
   cause: Cause | null;
+  /** What its attempt was told to end for. Where it came too late for the attempt, there is no other one. */
+  ending: Cause | null;
+  /** Commands to end it that came too late for the attempt: whether they did anything is known when it has closed. */
+  unheard: { command: string; at: Instant }[];
   failure: Failure | null;
 }
 
@@ -130,7 +135,9 @@ export const stepMachine = base
       ready: ({ event }) => (event as unknown as DoneActorEvent<PrepareOutput>).output.type === 'ready',
       /** It was ended for the sake of a message, and can be gone on with: nobody of it is left. */
       recovers: ({ context, event }) => recovers(context, attemptIn(event)),
-      triesAgain: ({ context, event }) => decisionAfter(context, attemptIn(event)).type === 'retry',
+      triesAgain: ({ context, event }) => decisionAfter(context, attemptIn(event)).type !== 'settle',
+      endsInstead: ({ context, event }) => endsInstead(context, attemptIn(event)),
+      tooLate: ({ event }) => event.type === 'command.heard' && event.undecided === true,
     },
     delays: { backOff: ({ context }) => context.delayMs },
     actions: {
@@ -166,6 +173,7 @@ export const stepMachine = base
         if (cause === null) return;
         const command = event.type === 'end' && event.command !== undefined ? { command: event.command } : {};
         enqueue(sendTo('attempt', { type: 'end', cause, ...command } satisfies EndEvent));
+        if (outranks(cause, context.ending)) enqueue.assign({ ending: cause });
       }),
       /** Between attempts nothing stands against an end. */
       tellTaken: base.enqueueActions(({ context, event, self, enqueue }) => {
@@ -230,10 +238,26 @@ export const stepMachine = base
         const notes = note === null ? context.notes : { ...context.notes, [attempt.n]: note };
         return { attempts: [...context.attempts, attempt], notes, at: attempt.at };
       }),
+      holdWord: base.assign(({ context, event }) => {
+        assertEvent(event, 'command.heard');
+        return { unheard: [...context.unheard, { command: event.command, at: event.at }] };
+      }),
+      tellHeld: base.enqueueActions(({ context, event, self, enqueue }) => {
+        const taken = endsInstead(context, attemptIn(event));
+        for (const { command, at } of context.unheard) {
+          const heard = news({ type: 'command.heard', at, step: context.plan.id, command, taken });
+          if (self._parent) enqueue.sendTo(self._parent, heard);
+        }
+        enqueue.assign({ unheard: [] });
+      }),
+      /** It would have been tried again: so this is an end as in the wait before that. */
+      endInstead: base.assign(({ context }) => ({ cause: context.ending })),
       planRetry: base.assign(({ context, event }) => {
-        const decision = decisionAfter(context, attemptIn(event));
+        const attempt = attemptIn(event);
+        const decision = decisionAfter(context, attempt);
         if (decision.type === 'settle') return {};
-        return { tries: decision.tries, delayMs: decision.delayMs, n: context.n + 1 };
+        const next = { tries: decision.tries, delayMs: decision.delayMs, n: context.n + 1 };
+        return { ...next, repair: repairAfter(context, attempt, decision) };
       }),
       recordRetry: base.enqueueActions(({ context, event, enqueue }) => {
         const attempt = attemptIn(event);
@@ -249,6 +273,7 @@ export const stepMachine = base
             step: context.plan.id,
             attempt: attempt.n,
             class: decision.class,
+            ...(decision.type === 'repair' ? { repair: true as const } : {}),
             delayMs,
             model,
             note,
@@ -258,6 +283,8 @@ export const stepMachine = base
       planRecovery: base.assign(({ context, event }) => ({
         n: context.n + 1,
         session: attemptIn(event).session ?? context.session,
+        // The session knows by now what was wrong.
+        repair: null,
       })),
       recordRecovering: base.enqueueActions(({ context, event, enqueue }) => {
         const { at, n: attempt, cause } = attemptIn(event);
@@ -319,6 +346,7 @@ export const stepMachine = base
       attempts: [...(input.before?.attempts ?? [])],
       session: input.before?.session ?? null,
       lease: null,
+      repair: null,
       tries: input.before?.tries ?? firstTry(input.plan.models, input.cooling, input.at),
       delayMs: 0,
       notes: { ...input.before?.notes },
@@ -329,6 +357,8 @@ export const stepMachine = base
       cooling: { ...input.cooling },
       seed: input.seed,
       cause: null,
+      ending: null,
+      unheard: [],
       failure: null,
     }),
     entry: ['recordStarted', 'watchLimit'],
@@ -347,7 +377,7 @@ export const stepMachine = base
         invoke: {
           id: 'prepare',
           src: 'prepare',
-          input: ({ context }) => ({ step: context.plan.id, n: context.n, session: context.session }),
+          input: ({ context }) => ({ step: context.plan.id, n: context.n, session: sessionOf(context) }),
           onDone: [
             { guard: 'ready', target: 'attempting', actions: ['noteReady', 'recordLeased'] },
             { target: 'settled', actions: 'noteRefused' },
@@ -369,26 +399,41 @@ export const stepMachine = base
             agent: context.plan.agent,
             model: context.tries.models[context.tries.model] ?? null,
             ladder: context.ladder,
-            limits: limitsOf(context),
+            limits: { ...context.plan.limits, attemptMs: leftOf(context) },
             leftovers: context.plan.leftovers,
             delivery: context.tries.delivery,
             deadlineAt: deadlineOf(context),
-            session: context.session,
+            session: sessionOf(context),
             resumes: context.resumes,
+            expects: context.plan.expects ?? null,
+            repair: context.repair?.failure ?? null,
             at: context.at,
           }),
           onDone: [
             {
+              guard: 'endsInstead',
+              target: 'settled',
+              actions: ['tellHeld', 'releaseSession', 'reportModel', 'noteAttempt', 'endInstead'],
+            },
+            {
               guard: 'recovers',
               target: 'preparing',
-              actions: ['releaseSession', 'tellOver', 'recordRecovering', 'noteAttempt', 'planRecovery'],
+              actions: ['tellHeld', 'releaseSession', 'tellOver', 'recordRecovering', 'noteAttempt', 'planRecovery'],
             },
             {
               guard: 'triesAgain',
               target: 'backingOff',
-              actions: ['releaseSession', 'tellOver', 'recordRetry', 'reportModel', 'noteAttempt', 'planRetry'],
+              actions: [
+                'tellHeld',
+                'releaseSession',
+                'tellOver',
+                'recordRetry',
+                'reportModel',
+                'noteAttempt',
+                'planRetry',
+              ],
             },
-            { target: 'settled', actions: ['releaseSession', 'reportModel', 'noteAttempt'] },
+            { target: 'settled', actions: ['tellHeld', 'releaseSession', 'reportModel', 'noteAttempt'] },
           ],
         },
         on: {
@@ -401,7 +446,7 @@ export const stepMachine = base
           'steer.recover': { actions: 'passRecoveryDown' },
           'ask.settled': { actions: 'passDown' },
           'attempt.live': { actions: 'passUp' },
-          'command.heard': { actions: 'passUp' },
+          'command.heard': [{ guard: 'tooLate', actions: 'holdWord' }, { actions: 'passUp' }],
           'steer.heard': { actions: 'passUp' },
           'steer.recovery': { actions: 'passUp' },
           'ask.asked': { actions: 'passUp' },
@@ -455,19 +500,51 @@ function unrecovered(
   return { type: 'steer.recovery', at, step: plan.id, attempt, id, taken: false };
 }
 
-/** An attempt that goes on for the sake of a message has what was left of its time, and no more. */
-function limitsOf({ plan, attempts }: StepContext): AttemptLimits {
-  const { limits } = plan;
-  const last = attempts.at(-1);
-  if (limits.attemptMs === null || last?.cause.type !== 'recovery' || last.startedAt === null) return limits;
-  return { ...limits, attemptMs: Math.max(0, limits.attemptMs - between(last.startedAt, last.at)) };
-}
-
 function decisionAfter(context: StepContext, attempt: AttemptOutput): Decision {
-  const { tries, plan, cooling, seed } = context;
+  const { tries, plan, cooling, seed, attempts } = context;
   const chance = chanceOf(seed, attempt.n);
   const { retry, proof } = plan;
-  return decide(tries, { attempt, ranMs: ranMs(attempt), retry, proof, cooling, at: attempt.at, chance });
+  const took = ranMs(attempt);
+  const left = leftOf(context);
+  return decide(tries, {
+    attempt,
+    ranMs: took,
+    retry,
+    repairs: plan.expects?.repairs ?? 0,
+    leftMs: left === null ? null : left - took,
+    // A repair goes on with what those before it have done.
+    sideEffects: attempt.sideEffects || (context.repair !== null && attempts.some((one) => one.sideEffects)),
+    proof,
+    cooling,
+    at: attempt.at,
+    chance,
+  });
+}
+
+/** It would be tried again, and was told to end when that was too late for the attempt. */
+const endsInstead = (context: StepContext, attempt: AttemptOutput): boolean =>
+  context.ending !== null && (recovers(context, attempt) || decisionAfter(context, attempt).type !== 'settle');
+
+/** A repair that fails for another reason is tried again as it was; a try at the task is not there for repairs. */
+function repairAfter(context: StepContext, attempt: AttemptOutput, decision: Decision): StepContext['repair'] {
+  const { repair } = context;
+  const spentMs = (repair?.spentMs ?? 0) + ranMs(attempt);
+  if (decision.type === 'repair' && attempt.failure !== null) {
+    return { failure: attempt.failure, session: decision.session, spentMs };
+  }
+  return decision.type === 'retry' && decision.class !== 'task' && repair !== null ? { ...repair, spentMs } : null;
+}
+
+/** In which session of its agent the next attempt goes on. */
+const sessionOf = ({ repair, session }: StepContext): string | null => (repair === null ? session : repair.session);
+
+/** What is left of the attempt's own limit for one that repairs it, or goes on with it for the sake of a message. */
+function leftOf({ plan, repair, attempts }: StepContext): number | null {
+  const { attemptMs } = plan.limits;
+  if (attemptMs === null) return null;
+  const last = attempts.at(-1);
+  const recovered = last?.cause.type === 'recovery' && last.startedAt !== null ? between(last.startedAt, last.at) : 0;
+  return Math.max(0, attemptMs - (repair?.spentMs ?? 0) - recovered);
 }
 
 /** When the step's own limit is over. */

@@ -27,10 +27,11 @@ export type {
   PlanError,
   PlanErrorCode,
   PlanInput,
+  ResolvedOutput,
   ResolvedPlan,
   ResolvedStep,
   TaskRequest,
 } from './plan/index.ts';
-export type { AttemptResult, RunResult, StepOutputRef, StepResult } from './record/index.ts';
+export type { AttemptResult, OutputFile, RunResult, StepOutputRef, StepResult } from './record/index.ts';
 export { describeCause, describeProof } from './record/index.ts';
 export type * from '../machines/protocol.ts';

@@ -17,6 +17,7 @@ import { nestOfTop } from '../../src/nest/index.ts';
 import { type ResolvedPlan, resolvePlan } from '../../src/plan/index.ts';
 import { createLauncher, createSweeper } from '../../src/process/index.ts';
 import { openJournal, runDir } from '../../src/record/index.ts';
+import { check } from '../../src/runtime/check.ts';
 import { deadline } from '../../src/runtime/deadline.ts';
 import { type Kit, now } from '../../src/runtime/kit.ts';
 import { requestFor } from '../../src/runtime/launching.ts';
@@ -81,6 +82,7 @@ function kitOf(plan: ResolvedPlan, folder: string, env: Record<string, string>):
     }),
     prepared: new Map(),
     texts: new Texts(),
+    checks: new Map(),
     outputs: new Outputs(),
     now,
     record: () => undefined,
@@ -110,7 +112,12 @@ function wired(kit: Kit) {
   const keep = (_: unknown, kept: Parameters<Kit['keepProof']>[0]): void => kit.keepProof(kept);
   const termination = terminationMachine.provide({ actors: { tree: fill(tree(kit)) } });
   const attempt = attemptMachine.provide({
-    actors: { child: fill(child(kit)), activity: fill(activityMachine), termination: fill(termination) },
+    actors: {
+      child: fill(child(kit)),
+      activity: fill(activityMachine),
+      termination: fill(termination),
+      check: fill(check(kit)),
+    },
     actions: { keep },
   });
   const step = stepMachine.provide({

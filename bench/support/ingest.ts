@@ -37,6 +37,8 @@ export function ingest(bytes: Buffer, folder: string): void {
     deadlineAt: null,
     session: null,
     resumes: false,
+    expects: null,
+    repair: null,
     at,
   };
   const attempt = createActor(machine, { input });

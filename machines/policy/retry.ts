@@ -1,4 +1,13 @@
-import type { AttemptOutput, Cooling, FailureClass, Instant, ProofLevel, RetryPlan, Tries } from '../protocol.ts';
+import type {
+  AttemptOutput,
+  Cooling,
+  FailureClass,
+  FailureCode,
+  Instant,
+  ProofLevel,
+  RetryPlan,
+  Tries,
+} from '../protocol.ts';
 import { asksForRetry, classOf } from './failure.ts';
 import { isProven } from './proof.ts';
 import { between, later } from './time.ts';
@@ -12,17 +21,26 @@ export const firstTry = (models: readonly string[], cooling: Cooling, at: Instan
   startup: 0,
   waits: 0,
   task: 0,
+  repairs: 0,
   delivery: 'auto',
 });
 
 export type Decision =
   | { type: 'settle'; note: string | null }
-  | { type: 'retry'; class: FailureClass; delayMs: number; tries: Tries; note: string };
+  | { type: 'retry'; class: FailureClass; delayMs: number; tries: Tries; note: string }
+  /** The agent is told what was wrong, in `session` where it has one. */
+  | { type: 'repair'; class: FailureClass; delayMs: 0; tries: Tries; note: string; session: string | null };
 
 export interface Circumstances {
   attempt: AttemptOutput;
   ranMs: number;
   retry: RetryPlan;
+  /** How often the agent may be told what was wrong with the value it handed in. */
+  repairs: number;
+  /** What is left of the attempt's own limit, which a repair does not renew; null is no limit. */
+  leftMs: number | null;
+  /** A tool may have changed something: in this attempt, or in one before that it goes on with. */
+  sideEffects: boolean;
   cooling: Cooling;
   /** The level that the plan asks for. */
   proof: ProofLevel;
@@ -39,7 +57,9 @@ export function decide(tries: Tries, circumstances: Circumstances): Decision {
   if (!isProven(attempt.proof, circumstances.proof) && !retry.unproven) {
     return settle('nobody can say that its processes are gone');
   }
-  if (attempt.sideEffects && !retry.afterSideEffects) return settle('it may have changed something already');
+  const mends = kind === 'never' ? null : mend(tries, circumstances, kind);
+  if (mends !== null) return mends;
+  if (circumstances.sideEffects && !retry.afterSideEffects) return settle('it may have changed something already');
   switch (kind) {
     case 'never':
       return settle(null);
@@ -59,6 +79,30 @@ export function decide(tries: Tries, circumstances: Circumstances): Decision {
 }
 
 const settle = (note: string | null): Decision & { type: 'settle' } => ({ type: 'settle', note });
+
+/** Failures of which the agent can be told, so that it puts them right. */
+const MENDABLE: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  'schema-missing',
+  'schema-invalid',
+  'schema-ambiguous',
+]);
+
+/** What was done stays done in its session; without one the task is begun anew, as by any other try. */
+function mend(tries: Tries, circumstances: Circumstances, kind: FailureClass): Decision | null {
+  const { attempt, repairs, leftMs, retry } = circumstances;
+  if (attempt.failure === null || !MENDABLE.has(attempt.failure.code)) return null;
+  if (tries.repairs >= repairs || (leftMs !== null && leftMs <= 0)) return null;
+  const { session } = attempt;
+  if (session === null && circumstances.sideEffects && !retry.afterSideEffects) return null;
+  return {
+    type: 'repair',
+    class: kind,
+    delayMs: 0,
+    tries: { ...tries, repairs: tries.repairs + 1, startup: 0, waits: 0 },
+    note: `it is told what was wrong; repair ${tries.repairs + 1} of ${repairs}`,
+    session,
+  };
+}
 
 function atStart(tries: Tries, { attempt, retry, chance }: Circumstances): Decision | null {
   const wait = retry.startupMs[tries.startup];

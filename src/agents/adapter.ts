@@ -50,6 +50,10 @@ export interface Capabilities {
    */
   mailbox: 'expected' | 'declared' | 'none';
   chooseSessionId: boolean;
+  /**
+   * How a value that fits a schema is got from it. `tool`: it hands the value in, which `submitted` events tell.
+   * `schema`: its client holds its last answer to the schema. `none`: it is told the schema, and its last answer is read.
+   */
   structured: 'tool' | 'schema' | 'none';
   partialText: boolean;
   cost: boolean;
@@ -77,8 +81,13 @@ export interface LaunchRequest {
   privateDir: string;
   /** Session folder of the run (0700). */
   sessionDir: string;
-  /** Go on in this session, as a `session` event named it; null: begin afresh. */
-  resume: { session: string } | null;
+  /**
+   * Go on in this session, as a `session` event named it; null: begin afresh. `say`: what it is told there; absent: to go
+   * on where it left off.
+   */
+  resume: { session: string; say?: string } | null;
+  /** The value that the work is to end with; absent: its answer is a text. */
+  output?: { schema: Readonly<Record<string, unknown>> };
   /** The folders by which this child can be steered and can ask, made before `launch`; null: it has none. */
   mailbox: MailboxPaths | null;
 }
@@ -164,6 +173,8 @@ export type AgentEvent =
   | { t: 'message'; role: 'assistant' | 'user'; text: string }
   | { t: 'toolStart'; id: string; name: string; input: unknown }
   | { t: 'toolEnd'; id: string; name: string; ok: boolean; output: string; truncated: boolean }
+  /** It has handed in the value that was asked for, or tried to; several times if it likes. Only for `structured: tool`. */
+  | { t: 'submitted'; value: unknown }
   | { t: 'retry'; attempt: number; max?: number; delayMs?: number; reason: string }
   /** The running total of this child, by the client's own counting rules. */
   | { t: 'usage'; usage: Usage }

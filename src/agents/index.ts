@@ -24,7 +24,7 @@ export type { Honours, Mode } from './honours.ts';
 export type { Refusal } from './refusals.ts';
 export type { ClientFacts } from './client-facts.ts';
 export { type ClientVersions, createClientVersions } from './client-version.ts';
-export { mayChange } from './may-change.ts';
+export { isSubmitTool, mayChange } from './may-change.ts';
 export { type Environment, agentVariable } from './executable.ts';
 export {
   type Agent,

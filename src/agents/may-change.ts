@@ -11,6 +11,9 @@ export function mayChange(tool: string, input: unknown): boolean {
   return !HARMLESS.has(name);
 }
 
+/** The tools by which a value is handed in: that of the bundled extension of pi, and Claude Code's own. */
+export const isSubmitTool = (name: string): boolean => bare(name) === 'structuredoutput';
+
 // Names as pi, Claude Code, Codex, OpenCode and Gemini CLI have them, and the kinds of tools of the Agent Client Protocol.
 const HARMLESS = named(`
   read read_file read_many_files notebook_read view

@@ -4,7 +4,6 @@ import type { Fields } from './json.ts';
 import { Outbox } from './outbox.ts';
 import { stdoutOfRecords } from './stdout.ts';
 import { type UnendedChild, type Verdict, verdictOfExit } from './verdict.ts';
-import { goOnWith } from './words.ts';
 
 /** What one client's records mean. Everything it tells goes into the outbox it is made with. */
 export interface Reader {
@@ -45,9 +44,4 @@ export function createOneWaySession(request: LaunchRequest, makeReader: (out: Ou
     steer: () => ({ ...out.take(), verdict: stdout.over || reader.told ? 'too-late' : 'unsupported' }),
     exited: (exit) => stdout.exited(() => judge(exit)),
   };
-}
-
-/** What stdin brings to such a client. */
-export function wholeTask({ task, resume }: LaunchRequest): string {
-  return resume === null ? (task ?? '') : goOnWith(task ?? '');
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { type RunDir, type RunResult, type StepResult, result as readResult } from '../client.ts';
 import { EXIT } from './codes.ts';
 import { why } from './describe.ts';
@@ -60,7 +60,8 @@ async function printAll({ result: record, dir }: { result: RunResult; dir: RunDi
 async function printOutput({ output }: StepResult, dir: RunDir, io: Io): Promise<void> {
   if (output === null) return;
   if ('text' in output) return io.out.write(output.text.endsWith('\n') ? output.text : `${output.text}\n`);
-  for await (const chunk of createReadStream(join(dir.path, output.path))) {
+  if ('value' in output) return io.out.write(`${JSON.stringify(output.value, null, 2)}\n`);
+  for await (const chunk of createReadStream(resolve(dir.path, output.path))) {
     if (io.out.closed.aborted) return;
     await io.out.write(chunk as Buffer);
   }

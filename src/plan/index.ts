@@ -12,4 +12,5 @@ export { planJsonSchema, type PlanInput } from './schema.ts';
 export { compileTemplate, type Compiled, type Rendered, type Scope } from './templates.ts';
 export type { Reference } from './reference.ts';
 export { parseDuration, type Duration } from './duration.ts';
-export type { Loaded, PlanError, PlanErrorCode, ResolvedPlan, ResolvedStep } from './types.ts';
+export { outputFiles } from './output-file.ts';
+export type { Loaded, PlanError, PlanErrorCode, ResolvedOutput, ResolvedPlan, ResolvedStep } from './types.ts';

@@ -24,7 +24,7 @@ const later = {
     'when',
     'inject',
   ],
-  output: ['schema', 'file'],
+  output: [],
   agent: [],
   stop: [],
   systemPrompt: [],

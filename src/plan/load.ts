@@ -5,6 +5,7 @@ import { checkAttempts, checkDefinitions, checkIds, checkNames, checkWork, type 
 import { checkTemplates } from './bindings.ts';
 import { checkFolders, folderState, type FolderState } from './folders.ts';
 import { checkCycles, graphOf } from './graph.ts';
+import { checkOutputs } from './outputs.ts';
 import { findingsOf } from './issues.ts';
 import { isLater } from './later.ts';
 import { asList, asRecord, fieldOf } from './path.ts';
@@ -13,7 +14,7 @@ import { fillIn } from './resolve.ts';
 import { MAX_STEPS, planSchema } from './schema.ts';
 import { readSource, type Format, type Place } from './source.ts';
 import type { Finding, Loaded, Path, PlanError } from './types.ts';
-import { viewOf } from './view.ts';
+import { type PlanView, viewOf } from './view.ts';
 
 /** Most mistakes that are told at once. */
 const MAX_ERRORS = 20;
@@ -88,10 +89,17 @@ function resolveValue(value: unknown, options: ResolveOptions, file: string | nu
     return invalid([{ ...spot(file, locate(['steps'])), field: 'steps', code: 'too-many-steps', message }]);
   }
   const shaped = planSchema.safeParse(value);
-  const findings = [...(shaped.success ? [] : findingsOf(shaped.error.issues, value)), ...check(value, options)];
+  const view = viewOf(value, (field) => isLater('step', field));
+  const outputs = checkOutputs(view, options.cwd);
+  const findings = [
+    ...(shaped.success ? [] : findingsOf(shaped.error.issues, value)),
+    ...check(value, view, options),
+    ...outputs.findings,
+  ];
   if (shaped.success && findings.length === 0) {
-    const { definitions = {} } = options;
-    const fallbacks = { cwd: options.cwd, name: nameOf(options.name), proof: options.proof ?? 'searched', definitions };
+    const { definitions = {}, proof = 'searched' } = options;
+    const { schemas } = outputs;
+    const fallbacks = { cwd: options.cwd, name: nameOf(options.name), proof, definitions, schemas };
     return { type: 'ok', plan: fillIn(shaped.data, fallbacks) };
   }
   return invalid(
@@ -114,8 +122,7 @@ function nameOf(text = ''): string {
   );
 }
 
-function check(value: unknown, options: ResolveOptions): Finding[] {
-  const view = viewOf(value, (field) => isLater('step', field));
+function check(value: unknown, view: PlanView, options: ResolveOptions): Finding[] {
   const { agents, definitions = {}, broken = {}, look = folderState } = options;
   const known: Known = { agents, definitions, broken };
   const { graph, findings } = graphOf(view.steps);

@@ -3,11 +3,12 @@ import { type AgentSettings, adapterHonours } from '../agents/index.ts';
 import type { ProofLevel } from '../../machines/protocol.ts';
 import { RECOVER_AFTER } from '../../machines/policy/defaults.ts';
 import { settingsOf } from './agentSettings.ts';
+import type { Schema } from '../quality/index.ts';
 import { type Attempts, attemptsOf } from './attempts.ts';
 import { COMMAND } from './definitions.ts';
 import { limitOf, millisecondsOf } from './duration.ts';
 import type { PlanInput } from './schema.ts';
-import type { NestedLimits, ResolvedPlan, ResolvedStep } from './types.ts';
+import type { NestedLimits, ResolvedOutput, ResolvedPlan, ResolvedStep } from './types.ts';
 
 const DEFAULT_CONCURRENCY = 4;
 /** What a plan that does not say allows below its run. */
@@ -23,6 +24,8 @@ export interface Fallbacks {
   proof: ProofLevel;
   /** Agents that are defined outside the plan. */
   definitions: Readonly<Record<string, AgentSettings>>;
+  /** Of outputs, by the index of their step. */
+  schemas: ReadonlyMap<number, Schema>;
 }
 
 /** What a step gets from its plan. */
@@ -32,7 +35,7 @@ interface Around extends Pick<PlanInput, 'defaults'> {
 }
 
 /** Fills in the defaults. Only for a plan in which no mistake was found. */
-export function fillIn(input: PlanInput, { cwd: base, name, proof, definitions }: Fallbacks): ResolvedPlan {
+export function fillIn(input: PlanInput, { cwd: base, name, proof, definitions, schemas }: Fallbacks): ResolvedPlan {
   const cwd = resolve(base, input.cwd ?? '.');
   const own = Object.entries(input.agents ?? {}).map(([key, agent]) => [key, settingsOf(key, agent, base)] as const);
   const agents = { ...definitions, ...Object.fromEntries(own) };
@@ -53,11 +56,12 @@ export function fillIn(input: PlanInput, { cwd: base, name, proof, definitions }
     steps: input.steps.map((step, index) => ({
       ...fillStep(step, { ...input, cwd, agents }, needsOf(input.steps, index, position)),
       ...attemptsOf(step, input.defaults ?? {}, proof),
+      output: outputOf(step, schemas.get(index) ?? null),
     })),
   };
 }
 
-function fillStep(step: StepInput, plan: Around, needs: string[]): Omit<ResolvedStep, keyof Attempts> {
+function fillStep(step: StepInput, plan: Around, needs: string[]): Omit<ResolvedStep, keyof Attempts | 'output'> {
   const isCommand = step.run !== undefined;
   const defaults = plan.defaults ?? {};
   const agent = isCommand ? COMMAND : (step.agent ?? defaults.agent ?? COMMAND);
@@ -88,6 +92,20 @@ function modelsOf(
   return [
     step.model ?? ('model' in defined ? defined.model : undefined) ?? (takesOne ? defaults.model : []) ?? [],
   ].flat();
+}
+
+const DEFAULT_REPAIR = 1;
+
+function outputOf({ output, run }: StepInput, schema: Schema | null): ResolvedOutput | null {
+  const { repair = DEFAULT_REPAIR, file = null, files = [], changes } = output ?? {};
+  if (schema === null && file === null && files.length === 0 && changes !== 'required') return null;
+  return {
+    schema: schema === null ? null : { ...schema },
+    repair: schema === null || run !== undefined ? 0 : repair,
+    file,
+    files: [...files],
+    changes: changes === 'required',
+  };
 }
 
 function nestedOf(given: NonNullable<PlanInput['limits']>['nested']): NestedLimits {

@@ -1,8 +1,10 @@
+import { posix } from 'node:path';
 import * as z from 'zod';
 import { agentDefinition, agentName, agentPlaces } from './agentSchema.ts';
 import { attemptFields, attemptPlaces } from './attemptSchema.ts';
-import { duration, fail, line, modelNames, timeLimitOf, withoutNul } from './fields.ts';
+import { duration, fail, line, oneOf, modelNames, timeLimitOf, withoutNul } from './fields.ts';
 import { checkId, ID_PATTERN } from '../ids.ts';
+import { badOutputFile } from './output-file.ts';
 
 /** Most steps one plan may have. */
 export const MAX_STEPS = 10_000;
@@ -43,11 +45,49 @@ const env = z
   )
   .meta({ description: 'Environment variables, added to those of the runner.' });
 
+const outputFile = line(1_000).superRefine((text, context) => {
+  const bad = badOutputFile(text);
+  if (bad !== null) fail(context, 'bad-value', bad);
+});
+
 const output = z.strictObject({
   allowEmpty: z
     .boolean()
     .optional()
     .meta({ description: 'An empty answer is a result. Default: true for run, false for task.' }),
+  schema: z
+    .union([line(1_000), z.record(z.string(), z.unknown())], {
+      error: 'must be a JSON Schema (a mapping), or the path of its file, relative to the plan',
+    })
+    .optional()
+    .meta({
+      description:
+        'The output is a value that fits this JSON Schema (draft 2020-12, or 7 by $schema): a mapping, or the path of a file, relative to the plan.',
+    }),
+  repair: z
+    .int({ error: 'must be a whole number, 0 to 5' })
+    .min(0, { error: 'must be 0 to 5' })
+    .max(5, { error: 'must be 0 to 5' })
+    .optional()
+    .meta({
+      description: 'How often its agent is told what is wrong with the value and may put it right, 0 to 5; default 1.',
+    }),
+  file: outputFile
+    .optional()
+    .meta({ description: "The output is the content of this file, relative to the step's working directory." }),
+  files: z
+    .array(outputFile)
+    .min(1, { error: 'names no file' })
+    .max(100, { error: 'must be at most 100 files' })
+    .refine((files) => new Set(files.map((file) => posix.normalize(file))).size === files.length, {
+      error: 'names a file twice',
+    })
+    .optional()
+    .meta({ description: "Files that each attempt has to write, relative to the step's working directory." }),
+  changes: oneOf(['required', 'any']).optional().meta({
+    description:
+      'required: an attempt that changed nothing in the git work tree has failed. any: it may leave all as it was (the default).',
+  }),
 });
 
 const argv = z

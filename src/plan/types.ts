@@ -55,6 +55,8 @@ export interface ResolvedStep {
   run: string[] | string | null;
   /** An empty answer counts as a result. Default: true for `run`, false for `task`. */
   allowEmpty: boolean;
+  /** What it has to show besides; null: nothing. */
+  output: ResolvedOutput | null;
   /** Of each attempt, whole milliseconds; default: none. */
   limits: AttemptLimits;
   /** Default: one attempt at the task; starts that fail, and models, are tried again. */
@@ -69,6 +71,19 @@ export interface ResolvedStep {
   contain: 'auto' | 'cgroup' | 'pidns' | 'none';
   /** When its agent asks something. Default `wait`. */
   asks: StepPlan['asks'];
+}
+
+export interface ResolvedOutput {
+  /** Compiles, refers to nothing outside itself; null: the output is a text. */
+  schema: Record<string, unknown> | null;
+  /** How often an agent is told what is wrong with its value; 0 without a schema, and for commands. */
+  repair: number;
+  /** Whose content is the output; relative to the step's folder, and within it. */
+  file: string | null;
+  /** That have to be written besides. */
+  files: string[];
+  /** Something in the git work tree has to change. */
+  changes: boolean;
 }
 
 export interface PlanError {

@@ -33,6 +33,14 @@ export interface StepView extends Ending {
   template: boolean;
   /** It names waits for its model. */
   waitsForModel: boolean;
+  /** Null: there is none, or it is no mapping. */
+  output: OutputView | null;
+}
+
+export interface OutputView {
+  has: { schema: boolean; repair: boolean; file: boolean; files: boolean };
+  schema: unknown;
+  changes: string | null;
 }
 
 export interface TextEntry {
@@ -77,7 +85,18 @@ function stepOf(step: Record<string, unknown>, index: number, isUnsupported: (fi
     env: entries(own(step, 'env')),
     template: own(step, 'template') !== false,
     waitsForModel: (asList(own(asRecord(own(step, 'retry')) ?? {}, 'model')) ?? []).length > 0,
+    output: outputOf(asRecord(own(step, 'output'))),
     ...endingOf(step),
+  };
+}
+
+function outputOf(output: Record<string, unknown> | null): OutputView | null {
+  if (output === null) return null;
+  const [schema, repair, file, files] = ['schema', 'repair', 'file', 'files'].map((field) => has(output, field));
+  return {
+    has: { schema: schema === true, repair: repair === true, file: file === true, files: files === true },
+    schema: own(output, 'schema'),
+    changes: asText(own(output, 'changes')),
   };
 }
 

@@ -24,6 +24,7 @@ export type PlanErrorCode =
   | 'cycle'
   | 'not-an-ancestor'
   | 'bad-template'
+  | 'bad-schema'
   | 'shell-template'
   | 'task-and-run'
   | 'no-task'

@@ -31,6 +31,7 @@ export type {
   LaunchRecord,
   RunProof,
   RunResult,
+  OutputFile,
   StepOutputRef,
   StepResult,
 } from './result.ts';

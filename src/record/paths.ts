@@ -51,6 +51,8 @@ export interface AttemptPaths {
   readonly stderr: string;
   readonly transcript: string;
   readonly proof: string;
+  /** The value it has handed in, as JSON. */
+  readonly value: string;
 }
 
 export function runsDir(root: string): string {
@@ -124,5 +126,6 @@ function attemptPaths(path: string): AttemptPaths {
     stderr: file('stderr.log'),
     transcript: file('transcript.jsonl'),
     proof: file('proof.json'),
+    value: file('output.json'),
   };
 }

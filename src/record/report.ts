@@ -86,7 +86,7 @@ function output(step: StepResult): string {
     const { path, bytes, lines } = step.output;
     return `${title}\n\n${bytes} bytes, ${count(lines, 'line')}, in \`${path}\`.`;
   }
-  const { text } = step.output;
+  const text = 'value' in step.output ? JSON.stringify(step.output.value, null, 2) : step.output.text;
   const fence = '`'.repeat(Math.max(3, longestRun(text) + 1));
   const rest = text.length - excerptChars;
   const more = rest > 0 ? `\n\n${rest} more characters are in \`result.json\`.` : '';

@@ -42,11 +42,27 @@ export interface StepResult {
   outputState: 'present' | 'absent' | 'unknown';
   /** `output` is not the whole text. */
   truncated: boolean;
+  /** Those of the plan that its last attempt has written; absent where the plan names none. */
+  files?: OutputFile[];
   attempts: AttemptResult[];
 }
 
-/** The text itself, or the file it lies in (path relative to the run directory). */
-export type StepOutputRef = { text: string } | { path: string; bytes: number; lines: number; sha256: string };
+/**
+ * The text itself, or the file it lies in: a path relative to the run directory, or that of the step's output file.
+ * Of a step with a schema the value itself, or the file that holds it as JSON.
+ */
+export type StepOutputRef =
+  { text: string } | { path: string; bytes: number; lines: number; sha256: string } | { value: unknown };
+
+/** A file that the step was to write and has written, as it was right after that. */
+export interface OutputFile {
+  /** As the plan names it. */
+  file: string;
+  path: string;
+  bytes: number;
+  lines: number;
+  sha256: string;
+}
 
 export interface AttemptResult {
   n: number;

@@ -1,9 +1,10 @@
-import { chmodSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fromCallback } from 'xstate';
 import type { AttemptInput, ChildCommand, ChildEvent, Failure } from '../../machines/protocol.ts';
 import type { AgentSession, LaunchRequest, Reply } from '../agents/index.ts';
 import { type ChildHandlers, treeOf } from '../process/index.ts';
+import type { Check } from '../quality/index.ts';
 import {
   type AttemptPaths,
   type RawLog,
@@ -11,14 +12,13 @@ import {
   createAttemptDir,
   createRawLog,
   createTranscript,
-  digest,
   makeDir,
-  troubleOf,
 } from '../record/index.ts';
 import type { Kit } from './kit.ts';
 import { type Recorded, launchRecord, recordAcknowledged, recordLaunch, requestFor } from './launching.ts';
-import { Listener, type Said } from './listener.ts';
-import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
+import { Listener } from './listener.ts';
+import { outputOf, valueOutput, wholeText } from './output-of.ts';
+import type { Output } from './outputs.ts';
 import { Post, makeMailbox } from './post.ts';
 import type { Prepared } from './prepared.ts';
 import { survivorsDir } from './survivors.ts';
@@ -98,9 +98,6 @@ const changed = (fields: readonly string[]): Failure => ({
   detail: { differs: fields.join(', ') },
 });
 
-/** Of a text that could not be kept in a file. */
-const KEPT_CHARS = 64 * 1024;
-
 class Writer {
   readonly post: Post;
   readonly #kit: Kit;
@@ -115,6 +112,8 @@ class Writer {
   readonly #stdout: RawLog;
   readonly #stderr: RawLog;
   #transcript: Transcript | null = null;
+  /** Null: the step has nothing to show but its word. */
+  readonly #check: Check | null;
   #closed = false;
   #sessionFile: string | null = null;
   /** Of what is started; null: nothing has been. */
@@ -146,9 +145,11 @@ class Writer {
       if (event.type === 'child.session') this.#sessionFile = join(kit.dir.sessions, basename(event.session));
       tell(event);
     };
+    this.#check = kit.checks.get(input.step) ?? null;
     this.#listener = new Listener(kit, hear, {
       transcript: () => this.#openTranscript(),
       allowEmpty: prepared.step.allowEmpty,
+      submit: (value) => this.#check?.submissions?.add(value),
     });
     this.post = new Post(this.#session, {
       kit,
@@ -264,43 +265,15 @@ class Writer {
     return this.#transcript;
   }
 
+  /** Nobody but its own words, or the value that was asked for. */
   #output(): Output {
-    const { said } = this.#listener;
-    if (said?.type === 'final' && said.text !== '') return this.#finalOutput(said);
-    const { bytes } = this.#stdout.summary();
-    return { output: null, state: said?.type === 'final' || bytes === 0 ? 'absent' : 'unknown', truncated: false };
-  }
-
-  #finalOutput({ text, truncated }: Said & { type: 'final' }): Output {
-    if (!truncated && Buffer.byteLength(text) <= INLINE_OUTPUT_BYTES) {
-      return { output: { text }, state: 'present', truncated: false };
-    }
-    return truncated ? this.#rawReference() : this.#textReference(text);
-  }
-
-  /** The text is the whole of stdout: it lies there already, but for what is over the cap or could not be written. */
-  #rawReference(): Output {
-    const { bytes, written, lines, sha256 } = this.#stdout.summary();
-    const path = relative(this.#kit.dir.path, this.#paths.stdout);
-    const output = { path, bytes: written, lines, sha256: sha256 ?? '' };
-    return { output, state: 'present', truncated: written < bytes };
-  }
-
-  /** A text that is too long for the records lies in a file of its own; where that cannot be written, its beginning is kept. */
-  #textReference(text: string): Output {
-    const { artifacts } = this.#kit.dir;
-    const file = join(artifacts, `${this.#input.step}.${this.#input.n}.txt`);
-    try {
-      makeDir(artifacts);
-      writeFileSync(file, text, { mode: 0o600 });
-    } catch (error) {
-      const { message } = troubleOf(error);
-      this.#kit.record({ type: 'persistence.degraded', at: this.#kit.now(), line: basename(file), message });
-      return { output: { text: text.slice(0, KEPT_CHARS) }, state: 'present', truncated: true };
-    }
-    const { sha256 } = digest(text);
-    const lines = text.split('\n').length;
-    const path = relative(this.#kit.dir.path, file);
-    return { output: { path, bytes: Buffer.byteLength(text), lines, sha256 }, state: 'present', truncated: false };
+    const { said, lastWords } = this.#listener;
+    const spoken = { kit: this.#kit, input: this.#input, paths: this.#paths, stdout: this.#stdout };
+    const output = outputOf(said, lastWords, spoken);
+    if (this.#check === null) return output;
+    const { structured } = this.#prepared.agent.adapter.capabilities;
+    const text = said?.type === 'final' && structured !== 'tool' ? wholeText(said, this.#paths) : '';
+    this.#check.submissions?.read(text, this.#request.run !== null);
+    return valueOutput(this.#check, spoken) ?? output;
   }
 }

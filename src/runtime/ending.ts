@@ -69,7 +69,7 @@ export function resultOf(kit: Kit, ending: Ending): RunResult {
 }
 
 function stepResult(kit: Kit, step: EndedStep): StepResult {
-  const { output, state, truncated } = kit.outputs.get(step.step);
+  const { output, state, truncated, files } = kit.outputs.get(step.step);
   return {
     id: step.step,
     agent: step.agent,
@@ -79,6 +79,7 @@ function stepResult(kit: Kit, step: EndedStep): StepResult {
     output,
     outputState: state,
     truncated,
+    ...(files === undefined ? {} : { files }),
     attempts: step.attempts.map((attempt) => attemptResult(step.agent, attempt)),
   };
 }

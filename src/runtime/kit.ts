@@ -3,6 +3,7 @@ import type { ClientVersions, Registry } from '../agents/index.ts';
 import type { Leases } from '../host/index.ts';
 import type { Nest } from '../nest/index.ts';
 import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
+import type { Check } from '../quality/index.ts';
 import type { Launcher, Sweeper } from '../process/index.ts';
 import type { Journal, Redactor, RunDir } from '../record/index.ts';
 import type { Outputs } from './outputs.ts';
@@ -29,6 +30,8 @@ export interface Kit {
   readonly leases: Leases;
   readonly launcher: Launcher;
   readonly prepared: PreparedSteps;
+  /** Of steps that have more to show than their word, for the attempt that is next or under way. */
+  readonly checks: Map<StepId, Check>;
   readonly outputs: Outputs;
   /** Of messages and answers on their way. */
   readonly texts: Texts;

@@ -1,10 +1,13 @@
 import { renameSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { AttemptInput } from '../../machines/protocol.ts';
 import { earlier, later } from '../../machines/policy/time.ts';
-import type { Launch, LaunchRequest } from '../agents/index.ts';
+import type { Agent, Launch, LaunchRequest } from '../agents/index.ts';
 import type { MailboxPaths } from '../mailbox/index.ts';
 import { nestEnv } from '../nest/index.ts';
+import { type ResolvedStep, outputFiles } from '../plan/index.ts';
 import { type Container, TOKEN_ENV, tokenValue } from '../process/index.ts';
+import { repairWords, withDemands } from '../quality/index.ts';
 import {
   type Acknowledged,
   type AttemptPaths,
@@ -30,9 +33,10 @@ export function requestFor(
   paths: AttemptPaths,
   mailbox: MailboxPaths | null,
 ): LaunchRequest {
+  const { schema = null } = step.output ?? {};
   return {
     settings: agent.settings,
-    task: texts.task,
+    task: texts.task === null ? null : taskFor(input, step, agent, texts.task),
     run: texts.run,
     model: input.model,
     delivery: input.delivery,
@@ -46,9 +50,31 @@ export function requestFor(
     },
     privateDir: paths.path,
     sessionDir: kit.dir.sessions,
-    resume: input.session === null ? null : { session: input.session },
+    resume: resumeOf(input, agent),
+    ...(schema === null ? {} : { output: { schema } }),
     mailbox,
   };
+}
+
+/** What the agent has to show is a part of its task; and a try that begins anew is told what was wrong with the last. */
+function taskFor(input: AttemptInput, { cwd, output }: ResolvedStep, { adapter }: Agent, task: string): string {
+  if (output === null) return task;
+  const { structured } = adapter.capabilities;
+  const told = withDemands(task, {
+    schema: structured === 'none' ? output.schema : null,
+    byTool: structured === 'tool' && output.schema !== null,
+    files: outputFiles(output).map((file) => resolve(cwd, file)),
+  });
+  // In the session of the last one the task is what it was.
+  return input.repair === null || input.session !== null
+    ? told
+    : `${told}\n\n${repairWords(input.repair, structured === 'tool')}`;
+}
+
+function resumeOf({ session, repair }: AttemptInput, { adapter }: Agent): LaunchRequest['resume'] {
+  if (session === null) return null;
+  const byTool = adapter.capabilities.structured === 'tool';
+  return { session, ...(repair === null ? {} : { say: repairWords(repair, byTool) }) };
 }
 
 /** What a child of this agent gets of the runner's environment, and of its step. */

@@ -1,16 +1,26 @@
 import type { AgentEnd, ChildEvent, Failure, OpenTool } from '../../machines/protocol.ts';
-import { type AgentEvent, type ClientFacts, mayChange } from '../agents/index.ts';
+import { type AgentEvent, type ClientFacts, isSubmitTool, mayChange } from '../agents/index.ts';
 import type { Acknowledged, Transcript } from '../record/index.ts';
 import type { Kit } from './kit.ts';
 
 /** Activity reaches the machine at most so often; progress too, and no noise stands before it. */
 const ACTIVE_EVERY_MS = 100;
 
+/** Of the last words of an attempt that did not end well. */
+const KEPT_CHARS = 64 * 1024;
+
 /** The text an agent ended with, or the failure it reported. */
 export type Said =
   { type: 'final'; text: string; stop: 'stop' | 'length'; truncated: boolean } | { type: 'error'; failure: Failure };
 
 const EMPTY: Said = { type: 'final', text: '', stop: 'stop', truncated: false };
+
+interface ListenerOptions {
+  transcript: () => Transcript;
+  allowEmpty: boolean;
+  /** Takes a value that was handed in. Default: there is nobody who wants it. */
+  submit?: (value: unknown) => void;
+}
 
 type ListenerKit = Pick<Kit, 'now' | 'touch' | 'redact'>;
 
@@ -23,22 +33,27 @@ export class Listener {
   readonly #tell: (event: ChildEvent) => void;
   readonly #transcript: () => Transcript;
   readonly #allowEmpty: boolean;
+  readonly #submit: (value: unknown) => void;
   #said: Said | null = null;
   #lastActive = Number.NEGATIVE_INFINITY;
   #lastProgress = Number.NEGATIVE_INFINITY;
   #tools = new Map<string, OpenTool>();
   #client: ClientFacts = {};
   #model: string | null = null;
+  /** The tool that failed last, while nothing comes after it. */
+  #failedTool: string | null = null;
+  #lastWords = '';
 
   constructor(
     kit: ListenerKit,
     tell: (event: ChildEvent) => void,
-    { transcript, allowEmpty }: { transcript: () => Transcript; allowEmpty: boolean },
+    { transcript, allowEmpty, submit = () => {} }: ListenerOptions,
   ) {
     this.#kit = kit;
     this.#tell = tell;
     this.#transcript = transcript;
     this.#allowEmpty = allowEmpty;
+    this.#submit = submit;
   }
 
   get said(): Said | null {
@@ -49,6 +64,11 @@ export class Listener {
   get acknowledged(): Acknowledged | null {
     const told = { ...this.#client, ...(this.#model === null ? {} : { model: this.#model }) };
     return Object.keys(told).length === 0 ? null : told;
+  }
+
+  /** What it said last, whatever came of it: the beginning of a long text. */
+  get lastWords(): string {
+    return this.#kit.redact(this.#lastWords);
   }
 
   hear(events: readonly AgentEvent[]): void {
@@ -100,9 +120,19 @@ export class Listener {
       case 'toolEnd':
         this.#transcript().append({ at: this.#kit.now(), ...event });
         this.#tools.delete(event.id);
+        // How handing in went is judged by what was handed in.
+        this.#failedTool = event.ok || isSubmitTool(event.name) ? null : event.name;
         this.#tellTool(false);
         return;
+      case 'submitted':
+        // Its tool is in the transcript.
+        this.#failedTool = null;
+        this.#submit(event.value);
+        return;
       case 'message':
+        this.#noteMessage(event);
+        this.#transcript().append({ at: this.#kit.now(), ...event });
+        return;
       case 'retry':
       case 'permission':
       case 'note':
@@ -133,8 +163,15 @@ export class Listener {
     const said = this.#said;
     if (said === null)
       return { type: 'failure', failure: { code: 'no-end-record', message: 'the agent gave no end record' } };
-    if (said.type === 'error') return { type: 'failure', failure: said.failure };
-    return { type: 'success', chars: said.text.length, stop: said.stop };
+    const told = this.#failedTool === null ? {} : { failedTool: this.#failedTool };
+    if (said.type === 'error') return { type: 'failure', failure: said.failure, ...told };
+    return { type: 'success', chars: said.text.length, stop: said.stop, ...told };
+  }
+
+  #noteMessage({ role, text }: AgentEvent & { t: 'message' }): void {
+    if (role !== 'assistant' || text.trim() === '') return;
+    this.#failedTool = null;
+    this.#lastWords = text.slice(0, KEPT_CHARS);
   }
 
   /** Of several the one that has been open longest: its limit must not start anew when another one ends. */

@@ -1,11 +1,12 @@
 import type { StepId } from '../../machines/protocol.ts';
-import type { StepOutputRef } from '../record/index.ts';
+import type { OutputFile, StepOutputRef } from '../record/index.ts';
 
 /** What came out of a step's last attempt: data, not state. Texts over 200 KiB are kept as a reference to their file. */
 export interface Output {
   output: StepOutputRef | null;
   state: 'present' | 'absent' | 'unknown';
   truncated: boolean;
+  files?: OutputFile[];
 }
 
 export const INLINE_OUTPUT_BYTES = 200 * 1024;

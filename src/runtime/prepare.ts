@@ -2,6 +2,7 @@ import { fromPromise } from 'xstate';
 import type { Failure, PrepareInput, PrepareOutput, Rung } from '../../machines/protocol.ts';
 import { type RenderedStep, type ResolvedStep, type Scope, renderStep } from '../plan/index.ts';
 import { newToken } from '../process/index.ts';
+import { beginCheck } from './check.ts';
 import { containerFor } from './contain.ts';
 import type { Kit } from './kit.ts';
 import { leaseFor } from './leasing.ts';
@@ -33,6 +34,11 @@ export const prepare = (kit: Kit) =>
     if (contained.type === 'refused') {
       giveBack();
       return refused(kit, contained.failure);
+    }
+    const blind = await beginCheck(kit, step, input.session !== null);
+    if (blind !== null) {
+      giveBack();
+      return refused(kit, blind);
     }
     // The step has settled meanwhile, or does before it hears of this.
     if (signal.aborted || kit.table.isShut) giveBack();

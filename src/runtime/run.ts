@@ -5,6 +5,7 @@ import { type RunOutcome, type RunOutput, type Status, type StepOutput, project 
 import type {
   Answer,
   Cause,
+  Expected,
   Command,
   JournalBody,
   Owner,
@@ -17,7 +18,7 @@ import { summarize } from '../../machines/policy/proof.ts';
 import { createClientVersions, createRegistry } from '../agents/index.ts';
 import { Leases } from '../host/index.ts';
 import { type Nest, nestOfTop } from '../nest/index.ts';
-import type { ResolvedPlan, ResolvedStep } from '../plan/index.ts';
+import { type ResolvedOutput, type ResolvedPlan, type ResolvedStep, outputFiles } from '../plan/index.ts';
 import { bootId, createLauncher, createSweeper, startTimeOf } from '../process/index.ts';
 import {
   type Journal,
@@ -297,6 +298,7 @@ export class Runtime {
       leases: new Leases({ root: dir.root, run: dir.id, owner }),
       launcher: createLauncher({ expected: plan.steps.length, onLost: (error) => this.crash(error) }),
       prepared: new Map(),
+      checks: new Map(),
       outputs: new Outputs(),
       texts: new Texts(),
       now,
@@ -379,8 +381,15 @@ export function stepPlanOf({
   leftovers,
   proof,
   asks,
+  output,
 }: ResolvedStep): StepPlan {
-  return { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers, proof, asks };
+  const plan = { id, agent, models: [...model], needs: [...needs], timeoutMs, limits, retry, leftovers, proof, asks };
+  return output === null ? plan : { ...plan, expects: expectedOf(output) };
+}
+
+function expectedOf(output: ResolvedOutput): Expected {
+  const { schema, repair, changes } = output;
+  return { value: schema !== null, repairs: repair, files: outputFiles(output), changes };
 }
 
 /** Name and labels are somebody's texts, too. */

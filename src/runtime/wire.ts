@@ -12,6 +12,7 @@ import {
   terminationMachine,
 } from '../../machines/index.ts';
 import type { Answer, Progress } from '../../machines/protocol.ts';
+import { check } from './check.ts';
 import { child } from './child.ts';
 import { deadline } from './deadline.ts';
 import type { Kit } from './kit.ts';
@@ -46,7 +47,12 @@ export function wire(kit: Kit, closing: Closing, answering: Answering, machines:
 
   const termination = machines.termination.provide({ actors: { tree: fill(tree(kit)) } });
   const attempt = machines.attempt.provide({
-    actors: { child: fill(child(kit)), activity: fill(machines.activity), termination: fill(termination) },
+    actors: {
+      child: fill(child(kit)),
+      activity: fill(machines.activity),
+      termination: fill(termination),
+      check: fill(check(kit)),
+    },
     actions: { record, keep },
   });
   const step = machines.step.provide({

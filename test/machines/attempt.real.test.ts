@@ -9,11 +9,13 @@ import { EXIT_GRACE, QUIET_AFTER } from '../../machines/policy/defaults.ts';
 import type {
   ActivityEvent,
   ActivityInput,
+  AgentEnd,
   AttemptInput,
   AttemptLimits,
   JournalBody,
 } from '../../machines/protocol.ts';
 import type { AgentAdapter } from '../../src/agents/index.ts';
+import { beginCheck, check } from '../../src/runtime/check.ts';
 import { child } from '../../src/runtime/child.ts';
 import { tree } from '../../src/runtime/tree.ts';
 import { type FakeChild, startFakeAgents } from '../../src/testing/fake-agent/index.ts';
@@ -47,18 +49,24 @@ const NOT_FEASIBLE: Record<string, string> = {
 
 const context = (snapshot: AnyMachineSnapshot): AttemptContext => snapshot.context as AttemptContext;
 
+const ONE_IS_ENOUGH: ReadonlySet<string> = new Set(['xstate.done.actor.termination', 'xstate.done.actor.check']);
+
 /** The clock moves only where a path wants it: one limit a model, so that no other one is met on the way. */
-const real = (watched: Partial<AttemptLimits>): PathModel => ({
+const real = (watched: Partial<AttemptLimits>, expects: AttemptInput['expects'] = null): PathModel => ({
   ...attemptModel,
-  input: attemptInput({ ladder: LADDER, limits: { ...NO_LIMITS, ...watched }, at: AT }),
+  input: attemptInput({ ladder: LADDER, limits: { ...NO_LIMITS, ...watched }, expects, at: AT }),
   // Of outcomes that change no state one is enough.
   variants: (type, snapshot) => {
     const all = attemptModel.variants(type, snapshot);
-    if (type === 'child.drained') return all.slice(0, 2);
-    return type === 'xstate.done.actor.termination' ? all.slice(0, 1) : all;
+    if (type !== 'child.drained') return ONE_IS_ENOUGH.has(type) ? all.slice(0, 1) : all;
+    // The last word is what it said before, and without one it has failed.
+    const said = context(snapshot).end?.type ?? 'failure';
+    return all.filter((event) => (event as unknown as { end: AgentEnd }).end.type === said);
   },
   feasible(snapshot, event) {
     if (attemptModel.feasible?.(snapshot, event) === false) return false;
+    // Nobody holds up the look at what it has to show.
+    if (snapshot.matches('checking')) return event.type === 'xstate.done.actor.check';
     const { pid, exit, drained, end, model, limits } = context(snapshot);
     const works = snapshot.matches({ working: 'running' });
     const alive = pid !== null && exit === null;
@@ -115,7 +123,12 @@ const resumed: PathModel = {
       event.type,
     ) && real({}).feasible?.(snapshot, event) !== false,
 };
-const worlds = [real({ attemptMs: ATTEMPT_MS }), real({ stall: { afterMs: STALL_MS, action: 'stop' } }), resumed];
+const FILES = { value: false, repairs: 0, files: ['a.txt'], changes: false };
+const worlds = [
+  real({ attemptMs: ATTEMPT_MS }, FILES),
+  real({ stall: { afterMs: STALL_MS, action: 'stop' } }),
+  resumed,
+];
 
 /** An adapter that gives up on a line of garbage: none of ours does yet. */
 const easilyBroken = (adapter: AgentAdapter): AgentAdapter => ({
@@ -175,6 +188,7 @@ function cause(event: EventObject, { actor, clock, deliveries, ...world }: World
     case 'child.started':
     case 'child.unstarted':
     case 'termination.released':
+    case 'xstate.done.actor.check':
       return null;
     case 'steer':
     case 'ask.settled':
@@ -250,7 +264,7 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
   const kit = makeKit(
     {
       version: 1,
-      steps: [{ id: 'a', agent: 'fake', task: 'x' }],
+      steps: [{ id: 'a', agent: 'fake', task: 'x', output: { files: FILES.files } }],
       agents: { fake: { adapter: settings.adapter, mode: 'rpc', command: ['sh'] } },
     },
     (sweeper) => ({
@@ -273,6 +287,7 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
   if (prepared === undefined) throw new Error('not prepared');
   const leavesOne = chosen.path.events.some((event) => (event as { emptied?: boolean }).emptied === false);
   const command = missing ? ['/nowhere/to/be/found'] : heldBy(fifo, settings.command ?? [], { leavesOne });
+  await beginCheck(kit, kit.step('a'), false);
   kit.prepared.set('a', { ...prepared, agent: { ...prepared.agent, settings: { ...settings, command } } });
 
   const deliveries = new Deliveries();
@@ -282,6 +297,7 @@ async function walk(chosen: Chosen<PathModel>, coverage: TransitionCoverage): Pr
       child: fill(child(kit)),
       activity: fill(activityMachine),
       termination: fill(terminationMachine.provide({ actors: { tree: fill(tree(kit)) } })),
+      check: fill(check(kit)),
     },
     actions: {
       record: (_: unknown, body: JournalBody) => kit.record(body),

@@ -98,6 +98,8 @@ export const attemptModel: PathModel = {
     deadlineAt: null,
     session: null,
     resumes: true,
+    expects: { value: true, repairs: 1, files: ['a.txt'], changes: true },
+    repair: null,
     at: AT,
   } satisfies AttemptInput,
   variants: table({
@@ -146,6 +148,10 @@ export const attemptModel: PathModel = {
     steer: [{ type: 'steer', at: AT, id: 'm1', mode: 'now' } as never],
     'ask.settled': [{ type: 'ask.settled', at: AT, ask: 'q1', command: 'c1' } as never],
     'xstate.done.actor.termination': [done('termination', proof('gone')), done('termination', proof('survived'))],
+    'xstate.done.actor.check': [
+      done('check', { at: AT, value: { type: 'valid' }, files: 1, missing: [], changes: { type: 'some' } }),
+      done('check', { at: AT, value: { type: 'missing' }, files: 1, missing: [], changes: null }),
+    ],
   }),
   identity: ({ context }) => {
     const { exit, end, drained, cause, forcedExit, unstarted, pid, review } = context;
@@ -192,6 +198,15 @@ const resumableModel: PathModel = {
     ['child.started', 'child.exited', 'child.drained', 'steer.recover', 'xstate.done.actor.termination'].includes(
       event.type,
     ) && attemptModel.feasible?.(snapshot, event) !== false,
+};
+
+/** One whose word is enough gives its slot on before it is looked for. */
+const plainAttemptModel: PathModel = {
+  ...attemptModel,
+  input: { ...(attemptModel.input as AttemptInput), expects: null },
+  feasible: (snapshot, event) =>
+    ['child.started', 'child.exited', 'child.drained', 'termination.released'].includes(event.type) &&
+    attemptModel.feasible?.(snapshot, event) !== false,
 };
 
 /* ------------------------------------------------------------------ termination */
@@ -302,11 +317,21 @@ export const attemptOutput = (
 
 const causeOfOutput = (event: EventObject): string | undefined =>
   (event as { output?: Partial<AttemptOutput> }).output?.cause?.type;
+/** It handed in a value that does not fit. */
+const unfit: AttemptOutput = {
+  ...attemptOutput('failed'),
+  failure: { code: 'schema-invalid', message: '/a must be a number' },
+  session: 's1',
+};
 
 export const stepModel: PathModel = {
   machine: stepMachine,
   input: {
-    plan: plan('a', [], 60_000),
+    plan: {
+      ...plan('a', [], 60_000),
+      limits: { ...NO_LIMITS, attemptMs: 30_000 },
+      expects: { value: true, repairs: 1, files: [], changes: false },
+    },
     firstAttempt: 1,
     before: null,
     deadlineAt: null,
@@ -319,7 +344,10 @@ export const stepModel: PathModel = {
     steer: [{ type: 'steer', at: AT, id: 'm1', mode: 'now' } as never],
     'ask.settled': [{ type: 'ask.settled', at: AT, ask: 'q1', command: null } as never],
     'attempt.live': [{ type: 'attempt.live', at: AT, step: 'a', attempt: 1 } as never],
-    'command.heard': [{ type: 'command.heard', at: AT, step: 'a', command: 'c1', taken: true } as never],
+    'command.heard': [
+      { type: 'command.heard', at: AT, step: 'a', command: 'c1', taken: true } as never,
+      { type: 'command.heard', at: AT, step: 'a', command: 'c1', taken: false, undecided: true } as never,
+    ],
     'steer.heard': [{ type: 'steer.heard', at: AT, step: 'a', id: 'm1', state: 'delivered' } as never],
     'steer.recover': [1, 2].map((attempt) => ({ type: 'steer.recover', at: AT, id: 'm1', attempt }) as never),
     'steer.recovery': [{ type: 'steer.recovery', at: AT, step: 'a', attempt: 1, id: 'm1', taken: true } as never],
@@ -347,14 +375,12 @@ export const stepModel: PathModel = {
       done('attempt', attemptOutput('failed')),
       done('attempt', attemptOutput('completed', 'survived')),
       done('attempt', { ...attemptOutput('completed'), outcome: 'paused', cause: RECOVERY, session: 's1' }),
+      done('attempt', unfit),
     ],
   }),
   identity: ({ context }) => [
-    context.cause?.type,
-    context.failure?.code,
-    context.attempts.length,
-    context.tries.task,
-    context.lease?.session,
+    [context.cause?.type, context.failure?.code, context.attempts.length, context.tries.task],
+    [context.ending?.type, context.unheard.length > 0, context.repair?.session, context.lease?.session],
   ],
   /** The run has one step resumed for the sake of a message, once. */
   feasible: ({ context }, event) => context.attempts.length === 0 || causeOfOutput(event) !== 'recovery',
@@ -368,7 +394,11 @@ export const RUN_INPUT: RunInput = {
   id: 'r',
   name: 'r',
   epoch: 1,
-  steps: [plan('a'), plan('b', ['a']), plan('c')],
+  steps: [
+    plan('a'),
+    plan('b', ['a']),
+    { ...plan('c'), expects: { value: true, repairs: 1, files: [], changes: false } },
+  ],
   limits: { concurrency: 2, timeoutMs: 60_000 },
   labels: {},
   owner: OWNER,
@@ -686,7 +716,7 @@ export const inboxModels: PathModel[] = [inboxModel(false), inboxModel(true)];
 export const models: Record<string, PathModel[]> = {
   run: runModels,
   step: [stepModel],
-  attempt: [attemptModel, resumableModel],
+  attempt: [attemptModel, resumableModel, plainAttemptModel],
   activity: activityModels,
   termination: terminationModels,
   finalize: [finalizeModel],

@@ -18,8 +18,8 @@ import { models } from './models.ts';
  */
 const TRANSITIONS: Record<keyof typeof machines, number> = {
   run: 67,
-  step: 30,
-  attempt: 54,
+  step: 32,
+  attempt: 65,
   activity: 33,
   termination: 20,
   finalize: 18,

@@ -55,7 +55,12 @@ export class World {
     const record = (_: unknown, body: JournalBody): void => this.journal(body);
     const termination = terminationMachine.provide({ actors: { tree: fill(inert as never) } });
     const attempt = attemptMachine.provide({
-      actors: { child: fill(child as never), termination: fill(termination), activity: fill(activityMachine) },
+      actors: {
+        child: fill(child as never),
+        termination: fill(termination),
+        activity: fill(activityMachine),
+        check: fill(inert as never) as never,
+      },
       actions: { record },
     });
     const step = stepMachine.provide({
@@ -205,18 +210,7 @@ export class World {
         const seq = this.records.length % 7;
         const epoch = 1 + (this.records.length % 3 === 0 ? 1 : 0);
         const counts = { running: seq };
-        const seen = {
-          id: `n${n}`,
-          step: 'a',
-          attempt: 1,
-          depth: 1,
-          epoch,
-          seq,
-          name: `${state} ${n}`,
-          state,
-          counts,
-          asks: n % 3,
-        };
+        const seen = { id: `n${n}`, step: 'a', attempt: 1, depth: 1, epoch, seq, name: `${state} ${n}`, state, counts };
         this.run.send({ type: 'nested.seen', at: this.at(), runs: [{ ...seen, updatedAt: this.at() }] });
       },
     }));
@@ -300,6 +294,15 @@ export class World {
     if (context.end === null && !context.drained) {
       moves.push(move('ended well', () => ({ type: 'child.ended', at: this.at(), end: success })));
       moves.push(move('ended badly', () => ({ type: 'child.ended', at: this.at(), end: failed })));
+    }
+    if (actorAt(attempt, ['check']) !== undefined) {
+      for (const type of ['valid', 'missing']) {
+        moves.push(
+          move(`checked: ${type}`, () =>
+            checked({ at: this.at(), value: { type }, files: 0, missing: [], changes: null }),
+          ),
+        );
+      }
     }
     const termination = actorAt(attempt, ['termination']);
     if (termination !== undefined) moves.push(...this.#terminationMoves(id, termination));
@@ -425,4 +428,5 @@ function wordsOf(command: ChildCommand): string {
   }
 }
 
+const checked = (output: object) => ({ type: 'xstate.done.actor.check', actorId: 'check', output });
 const done = (output: object) => ({ type: 'xstate.done.actor.prepare', actorId: 'prepare', output });

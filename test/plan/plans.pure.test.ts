@@ -69,20 +69,20 @@ describe('a plan with everything', () => {
     expect(plan.steps).toEqual([
       {
         id: 'scout', agent: 'pi', model: ['one', 'two'], needs: [], timeoutMs: 600_000, cwd: '/plans/sub/work',
-        env: { A: 'a', B: 'b' }, task: 'List the modules.\n', template: true, run: null, allowEmpty: false, ...byDefault.task,
+        env: { A: 'a', B: 'b' }, task: 'List the modules.\n', template: true, run: null, allowEmpty: false, output: null, ...byDefault.task,
       },
       {
         id: 'fix', agent: 'mine', model: ['three'], needs: ['scout'], timeoutMs: null, cwd: '/plans/sub/work',
-        env: { A: 'a', B: 'c' }, task: 'Fix {{ steps.scout.output }}', template: true, run: null, allowEmpty: true, ...byDefault.task,
+        env: { A: 'a', B: 'c' }, task: 'Fix {{ steps.scout.output }}', template: true, run: null, allowEmpty: true, output: null, ...byDefault.task,
       },
       {
         id: 'lint', agent: 'command', model: [], needs: [], timeoutMs: 600_000, cwd: '/plans/sub/work/packages/a',
-        env: { A: 'a', B: 'b' }, task: null, template: true, run: 'npm run lint', allowEmpty: true,
+        env: { A: 'a', B: 'b' }, task: null, template: true, run: 'npm run lint', allowEmpty: true, output: null,
         ...byDefault.run,
       },
       {
         id: 'last', agent: 'command', model: [], needs: ['scout', 'lint'], timeoutMs: 600_000, cwd: '/plans/sub/work',
-        env: { A: 'a', B: 'b' }, task: null, template: true, run: ['echo', '{{ steps.scout.output }}'], allowEmpty: true,
+        env: { A: 'a', B: 'b' }, task: null, template: true, run: ['echo', '{{ steps.scout.output }}'], allowEmpty: true, output: null,
         ...byDefault.run,
       },
     ]); // prettier-ignore
@@ -101,7 +101,7 @@ describe('defaults', () => {
       steps: [
         {
           id: 'a', agent: 'command', model: [], needs: [], timeoutMs: null, cwd: '/plans', env: {}, task: null,
-          template: true, run: 'ls', allowEmpty: true,
+          template: true, run: 'ls', allowEmpty: true, output: null,
         ...byDefault.run,
         },
       ],

@@ -82,6 +82,7 @@ export function makeKit(plan: PlanInput, sweeper: (real: Sweeper) => Sweeper = (
     leases: new Leases({ root: dir.root, run: dir.id, owner: ownerOfThisProcess() }),
     launcher: createLauncher({ onLost: (error) => void faults.push(error) }),
     prepared: new Map(),
+    checks: new Map(),
     outputs: new Outputs(),
     texts: new Texts(),
     now,
@@ -141,6 +142,8 @@ export const attemptInput = (given: Partial<AttemptInput> & Pick<AttemptInput, '
   resumes: false,
   deadlineAt: null,
   session: null,
+  expects: null,
+  repair: null,
   ...given,
 });
 

@@ -2,7 +2,7 @@ import type { LaunchRequest } from '../adapter.ts';
 import { type Fields, fields, isFields, name, string } from '../json.ts';
 import type { Outbox } from '../outbox.ts';
 import { type Verdict, failed } from '../verdict.ts';
-import { GO_ON, goOnWith } from '../words.ts';
+import { firstWords, firstWordsAgain } from '../words.ts';
 import type { RpcError } from './incoming.ts';
 import {
   type Message,
@@ -164,9 +164,7 @@ export class Opening {
 
   /** What the prompt says. */
   get text(): string {
-    const { task, resume } = this.#request;
-    if (resume === null) return task ?? '';
-    return this.#hasHistory ? GO_ON : goOnWith(task ?? '');
+    return this.#hasHistory ? firstWords(this.#request) : firstWordsAgain(this.#request);
   }
 }
 

@@ -20,7 +20,7 @@ export const claudeAdapter: AgentAdapter = {
     resume: true,
     mailbox: 'none',
     chooseSessionId: true,
-    structured: 'schema',
+    structured: 'none',
     partialText: false,
     cost: true,
     emptyOutput: 'failure',

@@ -4,7 +4,7 @@ import type { ChildExit } from '../exit.ts';
 import { Outbox } from '../outbox.ts';
 import { type Stdout, stdoutOfRecords } from '../stdout.ts';
 import type { Verdict } from '../verdict.ts';
-import { GO_ON } from '../words.ts';
+import { firstWords } from '../words.ts';
 import { wrapUpMessage } from '../wrap-up.ts';
 import { type Priority, interrupt, refuse, userMessage } from './messages.ts';
 import { type AssistantBlock, type ClaudeRecord, type TurnResult, readRecord } from './records.ts';
@@ -46,9 +46,8 @@ export class ClaudeSession implements AgentSession {
   }
 
   start(): Reply {
-    const { task, resume } = this.#request;
-    if (resume !== null) this.#name();
-    this.#say('', resume === null ? (task ?? '') : GO_ON, 'next');
+    if (this.#request.resume !== null) this.#name();
+    this.#say('', firstWords(this.#request), 'next');
     return this.#out.take();
   }
 

@@ -1,5 +1,6 @@
 import type { AgentAdapter, AgentSettings, Launch, LaunchRequest } from '../adapter.ts';
-import { createOneWaySession, wholeTask } from '../one-way.ts';
+import { createOneWaySession } from '../one-way.ts';
+import { firstWordsAgain } from '../words.ts';
 import { promptFile } from '../prompt-file.ts';
 import { execArguments, honours, serverArguments } from './arguments.ts';
 import { ExecReader } from './exec.ts';
@@ -24,7 +25,7 @@ export const codexAdapter: AgentAdapter = {
     resume: true,
     mailbox: 'none',
     chooseSessionId: false,
-    structured: 'schema',
+    structured: 'none',
     partialText: true,
     cost: false,
     emptyOutput: 'failure',
@@ -62,7 +63,7 @@ function launch(request: LaunchRequest): Launch {
       ...common,
       argv: [...command, ...execArguments(request)],
       ...(prompt === null ? {} : { files: prompt.files }),
-      stdin: { type: 'text', text: wholeTask(request) },
+      stdin: { type: 'text', text: firstWordsAgain(request) },
       exit: 'own',
     };
   }

@@ -6,7 +6,7 @@ import { fields, name as nameOf, string } from '../json.ts';
 import { Outbox } from '../outbox.ts';
 import { type Stdout, stdoutOfRecords } from '../stdout.ts';
 import { type Verdict, failed, verdictOfExit } from '../verdict.ts';
-import { GO_ON } from '../words.ts';
+import { firstWords } from '../words.ts';
 import { wrapUpMessage } from '../wrap-up.ts';
 import type { Item } from './items.ts';
 import {
@@ -185,9 +185,8 @@ export class ServerSession implements AgentSession {
       const provider = string(result['modelProvider']);
       this.#thread = nameOf(thread);
       if (model !== '') this.#out.put({ t: 'model', model: provider === '' ? model : `${provider}/${model}` });
-      const { resume, task } = this.#request;
-      if (resume !== null) this.#name();
-      this.#startTurn({ key: TASK, text: resume === null ? (task ?? '') : GO_ON });
+      if (this.#request.resume !== null) this.#name();
+      this.#startTurn({ key: TASK, text: firstWords(this.#request) });
     }
   }
 

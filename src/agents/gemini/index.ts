@@ -1,6 +1,7 @@
 import type { AgentAdapter, Launch, LaunchRequest } from '../adapter.ts';
 import { type Honours, NOTHING } from '../honours.ts';
-import { createOneWaySession, wholeTask } from '../one-way.ts';
+import { createOneWaySession } from '../one-way.ts';
+import { firstWordsAgain } from '../words.ts';
 import { promptFile } from '../prompt-file.ts';
 import { GeminiReader } from './reader.ts';
 
@@ -62,7 +63,7 @@ function launch(request: LaunchRequest): Launch {
       ...(prompt === null ? {} : { GEMINI_SYSTEM_MD: prompt.path }),
     },
     ...(prompt === null ? {} : { files: prompt.files }),
-    stdin: { type: 'text', text: wholeTask(request) },
+    stdin: { type: 'text', text: firstWordsAgain(request) },
     exit: 'own',
   };
 }

@@ -1,6 +1,7 @@
 import type { AgentAdapter, Launch, LaunchRequest } from '../adapter.ts';
 import { type Honours, NOTHING } from '../honours.ts';
-import { createOneWaySession, wholeTask } from '../one-way.ts';
+import { createOneWaySession } from '../one-way.ts';
+import { firstWordsAgain } from '../words.ts';
 import { OpencodeReader } from './reader.ts';
 
 const honours: Honours = {
@@ -57,7 +58,7 @@ function launch(request: LaunchRequest): Launch {
     cwd,
     // A child nobody sits in front of replaces no program of the user.
     env: { ...env, OPENCODE_DISABLE_AUTOUPDATE: '1' },
-    stdin: { type: 'text', text: wholeTask(request) },
+    stdin: { type: 'text', text: firstWordsAgain(request) },
     exit: 'own',
   };
 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { mailboxEnvironment } from '../../mailbox/index.ts';
 import type { AgentAdapter, AgentSettings, Launch, LaunchRequest } from '../adapter.ts';
-import { wholeTask } from '../one-way.ts';
+import { firstWordsAgain } from '../words.ts';
 import { promptFile } from '../prompt-file.ts';
 import { definedArguments, honours } from './arguments.ts';
 import { sessionFile } from './session-file.ts';
@@ -25,7 +25,7 @@ export const piAdapter: AgentAdapter = {
     resume: true,
     mailbox: 'expected',
     chooseSessionId: true,
-    structured: 'tool',
+    structured: 'none',
     partialText: true,
     cost: true,
     emptyOutput: 'failure',
@@ -76,7 +76,7 @@ function launch(request: LaunchRequest): Launch {
     env: environment(request, mode),
     folders: [sessionDir],
     ...(prompt === null ? {} : { files: prompt.files }),
-    stdin: mode === 'rpc' ? { type: 'protocol' } : { type: 'text', text: wholeTask(request) },
+    stdin: mode === 'rpc' ? { type: 'protocol' } : { type: 'text', text: firstWordsAgain(request) },
     exit: mode === 'rpc' ? 'asked' : 'own',
   };
 }

@@ -2,7 +2,7 @@ import type { AgentSession, LaunchRequest, Reply, SteerMessage } from '../adapte
 import type { ChildExit } from '../exit.ts';
 import { Outbox } from '../outbox.ts';
 import { Stdout, recordIn } from '../stdout.ts';
-import { GO_ON } from '../words.ts';
+import { firstWords } from '../words.ts';
 import { wrapUpMessage } from '../wrap-up.ts';
 import {
   ONE_MORE,
@@ -229,7 +229,7 @@ export class PiSession implements AgentSession {
         this.#ending.prompted(record);
         return;
       case RESUMED:
-        this.#out.send(prompt((record.state?.messages ?? 0) > 0 ? GO_ON : this.#task));
+        this.#out.send(prompt((record.state?.messages ?? 0) > 0 ? firstWords(this.#request) : this.#task));
         return;
       case STATE:
         this.#work.sawModel(record.state?.model ?? null);

@@ -63,6 +63,7 @@ export const journalRecordSchema = z.discriminatedUnion('type', [
   journalLine('step.backing-off', {
     ...ofAttempt,
     class: failureClass,
+    repair: z.literal(true).exactOptional(),
     delayMs: z.number(),
     model: z.string().nullable(),
     note: z.string(),

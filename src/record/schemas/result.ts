@@ -38,10 +38,15 @@ const stepResultSchema = z.object({
   cause: causeSchema,
   error: failureSchema.exactOptional(),
   output: z
-    .union([z.object({ text: z.string() }), z.object({ path: z.string(), bytes: whole, lines: whole, sha256 })])
+    .union([
+      z.object({ text: z.string() }),
+      z.object({ path: z.string(), bytes: whole, lines: whole, sha256 }),
+      z.object({ value: z.unknown() }),
+    ])
     .nullable(),
   outputState: z.enum(['present', 'absent', 'unknown']),
   truncated: z.boolean(),
+  files: z.array(z.object({ file: z.string(), path: z.string(), bytes: whole, lines: whole, sha256 })).exactOptional(),
   attempts: z.array(attemptResultSchema),
 }) satisfies z.ZodType<StepResult>;
 

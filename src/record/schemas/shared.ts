@@ -54,6 +54,12 @@ export const failureCode = z.enum([
   'exited-mid-tool',
   'no-end-record',
   'empty-output',
+  'schema-missing',
+  'schema-invalid',
+  'schema-ambiguous',
+  'hidden-error',
+  'missing-output',
+  'no-changes',
   'model-error',
   'rate-limited',
   'model-unavailable',
@@ -183,6 +189,9 @@ export const stepPlanSchema = z.object({
   leftovers: z.enum(['end', 'keep', 'fail']),
   proof: z.enum(['contained', 'searched', 'group']),
   asks: z.enum(['wait', 'decline']),
+  expects: z
+    .object({ value: z.boolean(), repairs: whole, files: z.array(z.string()), changes: z.boolean() })
+    .exactOptional(),
 }) satisfies z.ZodType<StepPlan>;
 
 const verdict = z.enum(['gone', 'survived', 'unknown']);
