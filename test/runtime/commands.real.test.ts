@@ -356,8 +356,11 @@ describe('append, extend', () => {
   test('a deadline is moved, with a receipt', async () => {
     const run = await begin({ version: 1, steps: [sleeper('a')] });
     await recorded(run, 'attempt.started');
+    const before = Date.now();
     expect(verdictOf(await run.extend('1h'))).toBe('applied');
-    expect(run.status().deadlineAt).toBeDefined();
+    const asked = Date.parse(run.status().deadlineAt ?? '') - 3_600_000;
+    expect(asked).toBeGreaterThanOrEqual(before);
+    expect(asked).toBeLessThanOrEqual(Date.now());
     expect(verdictOf(await run.extend('soon'))).toBe('rejected invalid');
     expect(verdictOf(await run.extend('1h', { step: 'nobody' }))).toBe('rejected unknown-step');
     const over = '2020-01-01T00:00:00.000Z';
