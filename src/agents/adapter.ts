@@ -79,7 +79,7 @@ export interface LaunchRequest {
   delivery?: 'auto' | 'file';
   /** A folder of this attempt's own (0700), made before `launch`. */
   privateDir: string;
-  /** Session folder of the run (0700). */
+  /** Where sessions are kept (0700): the run's own, or for a shared one those of the state root. */
   sessionDir: string;
   /**
    * Go on in this session, as a `session` event named it; null: begin afresh. `say`: what it is told there; absent: to go
@@ -93,7 +93,7 @@ export interface LaunchRequest {
 }
 
 /** What decides in which session a child works. */
-export type SessionRequest = Pick<LaunchRequest, 'env' | 'privateDir' | 'sessionDir' | 'resume'>;
+export type SessionRequest = Pick<LaunchRequest, 'settings' | 'env' | 'privateDir' | 'sessionDir' | 'resume'>;
 
 export interface Launch {
   /** Program and arguments. With `shell: true` the one element is a shell command line. */

@@ -69,8 +69,8 @@ export const INHERITED = ['context', 'skills', 'extensions'] as const;
 export type Inherited = (typeof INHERITED)[number];
 
 /**
- * `fresh`: each step has a session of its own. `shared`: the steps of a run that name the same one go on in it, one after
- * the other. `fork`: a step begins in a copy of the session of the last step it needs that the same adapter worked at; that
+ * `fresh`: each step has a session of its own. `shared`: the steps of all runs of a state root that name the same one go on
+ * in it, one at a time. `fork`: a step begins in a copy of the session of the last step it needs that the same adapter worked at; that
  * one stays as it was.
  */
 export type SessionUse = { type: 'fresh' } | { type: 'shared'; name: string } | { type: 'fork' };

@@ -124,7 +124,7 @@ export const agentDefinition = z.strictObject({
     .optional()
     .meta({
       description:
-        'fresh: a session for each step (the default). shared:<name>: the steps of a run go on in one. fork: in a copy of that of the step before.',
+        'fresh: a session for each step (the default). shared:<name>: all steps that say so go on in one, of whatever run of this state root, one at a time. fork: in a copy of that of the step before.',
     }),
   permissions: z
     .record(line(100), oneOf(['allow', 'deny', 'ask'] as const satisfies Permission[]))

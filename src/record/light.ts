@@ -4,7 +4,7 @@
  */
 export { isSafeId, safeId } from '../ids.ts';
 export { checkRunId, digest, type RunIdCheck, type TextDigest } from './names.ts';
-export { leasesDir, runDir, type AttemptPaths, type ControlPaths, type RunDir } from './paths.ts';
+export { leasesDir, runDir, sharedSessionsDir, type AttemptPaths, type ControlPaths, type RunDir } from './paths.ts';
 export { resolveRoot, secureRoot, type ResolvedRoot, type RootRequest, type SecuredRoot } from './root.ts';
 export { codeOf, troubleOf, type Trouble, type Written } from './trouble.ts';
 export { faultIn, isObject, parseObject, readRecord, type JsonObject, type Reading } from './json.ts';

@@ -59,6 +59,11 @@ export function runsDir(root: string): string {
   return join(root, 'runs');
 }
 
+/** Sessions of agents that runs share. */
+export function sharedSessionsDir(root: string): string {
+  return join(root, 'sessions');
+}
+
 /** Who has which session of an agent, of all runs. */
 export function leasesDir(root: string): string {
   return join(root, 'leases');

@@ -142,7 +142,7 @@ class Writer {
     this.#entry.session = this.#session;
     const hear = (event: ChildEvent): void => {
       if (event.type === 'child.ended') this.post.look();
-      if (event.type === 'child.session') this.#sessionFile = join(kit.dir.sessions, basename(event.session));
+      if (event.type === 'child.session') this.#sessionFile = join(this.#request.sessionDir, basename(event.session));
       tell(event);
     };
     this.#check = kit.checks.get(input.step) ?? null;

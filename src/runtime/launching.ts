@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AttemptInput } from '../../machines/protocol.ts';
 import { earlier, later } from '../../machines/policy/time.ts';
-import type { Agent, Launch, LaunchRequest } from '../agents/index.ts';
+import type { Agent, AgentSettings, Launch, LaunchRequest } from '../agents/index.ts';
 import type { MailboxPaths } from '../mailbox/index.ts';
 import { nestEnv } from '../nest/index.ts';
 import { type ResolvedStep, outputFiles } from '../plan/index.ts';
@@ -17,6 +17,7 @@ import {
   faultIn,
   makeDir,
   readRecord,
+  sharedSessionsDir,
   troubleOf,
 } from '../record/index.ts';
 import { DEADLINE_ENV, inheritedDeadline } from './inherited.ts';
@@ -49,7 +50,7 @@ export function requestFor(
       [TOKEN_ENV]: tokenValue(kit.env[TOKEN_ENV], token),
     },
     privateDir: paths.path,
-    sessionDir: kit.dir.sessions,
+    sessionDir: sessionsFor(kit, agent.settings),
     resume: resumeOf(input, agent),
     ...(schema === null ? {} : { output: { schema } }),
     mailbox,
@@ -76,6 +77,10 @@ function resumeOf({ session, repair }: AttemptInput, { adapter }: Agent): Launch
   const byTool = adapter.capabilities.structured === 'tool';
   return { session, ...(repair === null ? {} : { say: repairWords(repair, byTool) }) };
 }
+
+/** Where the sessions of this agent are kept: with the run, or where other runs find them. */
+export const sessionsFor = ({ dir }: Kit, { session }: AgentSettings): string =>
+  session?.type === 'shared' ? sharedSessionsDir(dir.root) : dir.sessions;
 
 /** What a child of this agent gets of the runner's environment, and of its step. */
 export function environment(

@@ -5,7 +5,7 @@ import type { Holder, LeaseRecord } from '../host/index.ts';
 import type { RenderedStep } from '../plan/index.ts';
 import { readJournal, readProof, runDir } from '../record/index.ts';
 import type { Kit } from './kit.ts';
-import { environment } from './launching.ts';
+import { environment, sessionsFor } from './launching.ts';
 import { launchesIn, tracesOf } from './recorded.ts';
 
 export type LeaseResult = { type: 'ok'; lease: LeasedSession | null } | { type: 'refused'; failure: Failure };
@@ -17,9 +17,10 @@ export async function leaseFor(
   { agent, texts, token }: { agent: Agent; texts: RenderedStep; token: string },
 ): Promise<LeaseResult> {
   const request: SessionRequest = {
+    settings: agent.settings,
     env: environment(kit, agent.settings.env, texts.env),
     privateDir: kit.dir.attempt(step, n).path,
-    sessionDir: kit.dir.sessions,
+    sessionDir: sessionsFor(kit, agent.settings),
     resume: resumed === null ? null : { session: resumed },
   };
   const path = sessionOf(kit, agent, request);

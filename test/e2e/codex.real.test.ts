@@ -59,7 +59,7 @@ describe.skipIf(codexMissing() !== null)('the real codex in a run', () => {
     expect((await run.ended()).outcome).toMatchObject({ state: 'failed', partial: true });
     const { steps, usage } = await run.result();
     const [reply, two, one, bad] = steps;
-    expect(reply).toMatchObject({ state: 'completed', output: { text: 'Hello.' } });
+    expect(reply).toMatchObject({ state: 'completed', output: { text: 'Hello.' }, attempts: [{ proof: gone }] });
     for (const step of [two, one]) {
       expect(step).toMatchObject({ state: 'completed', attempts: [{ outcome: 'completed', proof: gone }] });
       expect(JSON.stringify(step?.output)).toContain('from-the-tool');

@@ -137,7 +137,7 @@ test('paused with a message on its way, which is undelivered, and gone on with i
     output: { text: 'I go on.' },
     attempts: [
       { outcome: 'paused', proof: { verdict: 'gone' } },
-      { outcome: 'completed', usage: { turns: 1 } },
+      { outcome: 'completed', usage: { turns: 1 }, proof: { verdict: 'gone', survivors: 0 } },
     ],
   });
   const texts = requestsOf('long')[1]?.userTexts;

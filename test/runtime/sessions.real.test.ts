@@ -125,3 +125,20 @@ test('a crash of the machines gives back what is proven gone', async () => {
   const wanted = ['attempt.closed', 'step.settled', 'session.released', 'run.finalizing'];
   expect(types.filter((type) => wanted.includes(type))).toEqual(wanted);
 });
+
+test('of two steps that share one session the second one is told that the first has it', async () => {
+  const agents = await fakeAgents();
+  const rig = startRun({
+    version: 1,
+    agents: { fake: { ...definition(agents.settings()), session: 'shared:talk' } },
+    steps: ['a', 'b'].map((id) => ({ id, needs: [], agent: 'fake', task: `do ${id}` })),
+  });
+  const { step: refused, error } = await rig.recorded('step.settled');
+  const other = refused === 'a' ? 'b' : 'a';
+  expect(error).toMatchObject({ code: 'session-busy', detail: { run: 'r1', step: other, attempt: 1 } });
+  expect(error?.message).toContain('the session talk.jsonl is in use');
+  await (await agents.next()).finish();
+  await rig.ended;
+  expect(leases(rig)).toEqual([]);
+  expectTruth(rig);
+});

@@ -13,6 +13,7 @@ export const honours: Honours = {
   extensions: true,
   skills: true,
   inherit: ['context', 'skills', 'extensions'],
+  session: ['shared'],
 };
 
 /** Tools that our own extension brings: a list of the tools that an agent may have is not about them. */
