@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { takeLease } from '../../src/host/index.ts';
 import { leasesDir } from '../../src/record/index.ts';
 import { type Runtime, ownerOfThisProcess } from '../../src/runtime/run.ts';
-import { expectTruth } from '../support/truth.ts';
+import { openCli, until } from '../support/cli.ts';
+import { expectTruth, runs } from '../support/truth.ts';
 import { testEnv } from '../support/kit.ts';
 import { type Rig, type RigOptions, definition, fakeAgents, startRun } from './rig.ts';
 
@@ -141,4 +142,31 @@ test('of two steps that share one session the second one is told that the first 
   await rig.ended;
   expect(leases(rig)).toEqual([]);
   expectTruth(rig);
+});
+
+test('kill -9 of a runner: while its agent lives the session is not to be had, and afterwards it is taken over', async () => {
+  await using cli = openCli();
+  const agents = await fakeAgents();
+  const fake = { ...definition(agents.settings()), session: 'shared:talk' };
+  const steps = [{ id: 'a', agent: 'fake', task: 'do a' }];
+  cli.file('plan.json', JSON.stringify({ version: 1, agents: { fake }, steps }));
+  const { id, pid } = await cli.detach(['plan.json', '--id', 'killed']);
+  const agent = await agents.next();
+  // It would end with its stdin.
+  await agent.ignore('stdin-close');
+  process.kill(pid, 'SIGKILL');
+  await until(() => !runs(pid), 'the runner is gone');
+  const busy = await cli.run(['run', 'plan.json', '--id', 'second', '--json']);
+  expect(busy.code).toBe(1);
+  expect(cli.status('second').steps[0]?.error).toMatchObject({
+    code: 'session-busy',
+    detail: { run: id, step: 'a', attempt: 1, why: 'unproven' },
+  });
+  await agent.die('SIGKILL');
+  await agent.gone();
+  const third = cli.start(['run', 'plan.json', '--id', 'third', '--json']);
+  await (await agents.next()).finish();
+  expect((await third.ended).code).toBe(0);
+  const journal = readFileSync(join(cli.root, 'runs', 'third', 'events.jsonl'), 'utf8');
+  expect(journal).toContain('"session":"talk.jsonl","from":{"run":"killed","step":"a","attempt":1}');
 });
