@@ -8,7 +8,7 @@ import { leasesDir } from '../../src/record/index.ts';
 import { type Runtime, ownerOfThisProcess } from '../../src/runtime/run.ts';
 import { openCli, until } from '../support/cli.ts';
 import { expectTruth, runs } from '../support/truth.ts';
-import { testEnv } from '../support/kit.ts';
+import { deferred, testEnv } from '../support/kit.ts';
 import { type Rig, type RigOptions, definition, fakeAgents, startRun } from './rig.ts';
 
 /** An agent's session has one writer at a time, of whatever run. */
@@ -169,4 +169,25 @@ test('kill -9 of a runner: while its agent lives the session is not to be had, a
   expect((await third.ended).code).toBe(0);
   const journal = readFileSync(join(cli.root, 'runs', 'third', 'events.jsonl'), 'utf8');
   expect(journal).toContain('"session":"talk.jsonl","from":{"run":"killed","step":"a","attempt":1}');
+});
+
+test('a step that is stopped while its session is being taken does not keep it', async () => {
+  const [asked, gate] = [deferred(), deferred()];
+  const { rig } = await begin({
+    before: ({ kit }) => {
+      const take = kit.leases.take.bind(kit.leases);
+      kit.leases.take = async (...args) => {
+        const taken = await take(...args);
+        asked.resolve();
+        await gate.promise;
+        return taken;
+      };
+    },
+  });
+  await asked.promise;
+  expect(leases(rig)).toHaveLength(1);
+  rig.stop();
+  expect((await rig.ended).outcome.state).toBe('stopped');
+  gate.resolve();
+  await vi.waitFor(() => expect(leases(rig)).toEqual([]));
 });
