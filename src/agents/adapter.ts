@@ -137,6 +137,8 @@ export interface AgentSession {
    * `mailbox`: it is for the child's mailbox, which tells as well. Otherwise this answer is the last of it.
    */
   steer(message: SteerMessage): Reply & { verdict: 'sent' | 'mailbox' | 'unsupported' | 'too-late' };
+  /** What somebody has answered to an `asked`; only where a definition can say `ask`. One that is not open is passed over. */
+  answer?(ask: string, answer: PermissionAnswer): Reply;
   /**
    * The process has exited and its pipes have been read. Yields the one `final` or `error` event
    * if the stream did not carry it already. Whether an exit that follows a `final` was the expected one
@@ -154,6 +156,9 @@ export interface SteerMessage {
   text: string;
   mode: SteerMode;
 }
+
+/** `why`: for the agent, where it can be told. `cancelled`: the question is moot. */
+export type PermissionAnswer = { type: 'allow' } | { type: 'deny'; why: string | null } | { type: 'cancelled' };
 
 export interface Reply {
   events: AgentEvent[];
@@ -191,6 +196,10 @@ export type AgentEvent =
   | SteerEvent
   /** The agent asked whether it may use a tool, and was answered. `id` is that of the tool call. */
   | { t: 'permission'; id: string; tool: string; input: unknown; answer: 'allow' | 'deny' | 'cancelled' }
+  /** It waits for somebody to say whether it may use a tool; `ask` names the question among those of this child. */
+  | { t: 'asked'; ask: string; text: string }
+  /** It does not wait any more. */
+  | { t: 'ask-gone'; ask: string }
   /** What was said to be the end was not; `final` or `error` will come again. */
   | { t: 'resumed' }
   /** The protocol is broken beyond repair; the child should be ended. */

@@ -6,6 +6,7 @@ export type {
   Capabilities,
   Launch,
   LaunchRequest,
+  PermissionAnswer,
   Reply,
   SessionRequest,
   SteerEvent,

@@ -154,6 +154,7 @@ class Writer {
     this.post = new Post(this.#session, {
       kit,
       input,
+      attemptDir: paths.path,
       mailbox,
       listens,
       tell,
@@ -257,6 +258,7 @@ class Writer {
   #act(reply: Reply): void {
     for (const text of reply.send) this.#entry.child?.write(text);
     if (reply.closeStdin) this.#entry.child?.closeStdin();
+    for (const event of reply.events) this.post.hear(event);
     this.#listener.hear(reply.events);
   }
 

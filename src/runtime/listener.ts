@@ -108,6 +108,10 @@ export class Listener {
       case 'client':
         this.#client = { ...this.#client, ...event.client };
         return;
+      case 'asked':
+      case 'ask-gone':
+        // For whoever hands over the answers.
+        return;
       case 'usage':
         this.#tell({ type: 'child.usage', at: this.#kit.now(), usage: event.usage });
         this.#kit.touch();

@@ -1,14 +1,17 @@
 import type { AttemptInput, ChildEvent, SteerMode, UndeliveredReason } from '../../machines/protocol.ts';
 import { later } from '../../machines/policy/time.ts';
-import type { AgentSession, Capabilities, Reply } from '../agents/index.ts';
+import type { AgentEvent, AgentSession, Capabilities, Reply } from '../agents/index.ts';
 import { type Mailbox, type MailboxPaths, createMailbox, mailboxPaths, openMailbox } from '../mailbox/index.ts';
 import { askId, askName } from '../ids.ts';
 import { digest } from '../record/index.ts';
+import { AskedByProtocol, permissionIn } from './asked.ts';
 import type { Kit } from './kit.ts';
 
 export interface PostOptions {
   kit: Kit;
   input: Pick<AttemptInput, 'step' | 'n'>;
+  /** Of the attempt. */
+  attemptDir: string;
   mailbox: MailboxPaths | null;
   /** What the adapter can do about it. */
   listens: Capabilities['mailbox'];
@@ -34,6 +37,7 @@ export class Post {
   readonly #options: PostOptions;
   readonly #session: AgentSession;
   readonly #mailbox: Mailbox | null;
+  readonly #asked: AskedByProtocol;
   /** Messages that came before the agent had its task; null: it has. */
   #early: { id: string; mode: SteerMode }[] | null = [];
 
@@ -41,6 +45,7 @@ export class Post {
     this.#options = options;
     this.#session = session;
     const { mailbox, listens } = options;
+    this.#asked = new AskedByProtocol(options.attemptDir);
     this.#mailbox = mailbox === null || listens === 'none' ? null : this.#open(mailbox, listens);
   }
 
@@ -80,11 +85,29 @@ export class Post {
     }
   }
 
+  /** The agent asks by its protocol, or does not wait any more. */
+  hear(event: AgentEvent): void {
+    const { kit, input, tell } = this.#options;
+    if (event.t === 'asked') {
+      this.#asked.add(event.ask, event.text);
+      const ask = askId(input.step, input.n, event.ask);
+      tell({ type: 'child.asked', at: kit.now(), ask, text: digest(event.text), expiresAt: null });
+    } else if (event.t === 'ask-gone' && this.#asked.has(event.ask)) {
+      this.#gone(event.ask);
+    }
+  }
+
   /** `command`: the one whose text is the answer; null: there will be none. */
   answer(ask: string, command: string | null): void {
-    const { kit, input, note } = this.#options;
+    const { kit, input, note, act } = this.#options;
     const name = askName({ id: ask, step: input.step, attempt: input.n });
     const text = command === null ? undefined : kit.texts.get(command);
+    if (this.#asked.has(name)) {
+      this.#asked.remove(name);
+      const reply = this.#session.answer?.(name, permissionIn(text));
+      if (reply !== undefined) act(reply);
+      return;
+    }
     const result = this.#mailbox?.answer(name, text === undefined ? { declined: 'declined' } : { text });
     if (result === 'failed') note('an answer could not be given to the child');
   }
@@ -96,6 +119,7 @@ export class Post {
 
   /** What has been said last is heard; the texts are gone then. */
   close(): void {
+    for (const ask of this.#asked.names) this.#gone(ask);
     this.#mailbox?.close();
   }
 
@@ -116,6 +140,12 @@ export class Post {
       onCapability: () => {},
       onProblem: kit.guard(({ code, message }) => note(`mailbox: ${code}: ${message}`)),
     });
+  }
+
+  #gone(ask: string): void {
+    const { kit, input, tell } = this.#options;
+    this.#asked.remove(ask);
+    tell({ type: 'child.ask-gone', at: kit.now(), ask: askId(input.step, input.n, ask) });
   }
 
   #undelivered(id: string, reason: UndeliveredReason): void {

@@ -379,7 +379,7 @@ describe('the app server', () => {
   test.each([
     [{ mode: 'rpc' }, '"rpc"'],
     [{ task: 'file' }, '"task: file"'],
-    [{ permissions: { Bash: 'allow' } }, '"Bash: allow"'],
+    [{ mode: 'exec', permissions: { Bash: 'allow' } }, '"Bash: allow"'],
   ] as const)('%j is refused', (given, words) => {
     expect(() => openAgent('codex', { given })).toThrow(words);
   });

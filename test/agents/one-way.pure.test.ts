@@ -268,7 +268,7 @@ describe('how they are started', () => {
     ['acp', {}, 'needs a "command"'],
     ['acp', { command: ['a'], mode: 'x' }, 'has no modes'],
     ['acp', { command: ['a'], task: 'stdin' }, '"task: '],
-    ['acp', { command: ['a'], permissions: { execute: 'ask' } }, '"execute: ask"'],
+    ['acp', { command: ['a'], thinking: 'low' }, '"thinking: low"'],
   ] as const)('what %s cannot do is refused by name: %o', (adapter, settings, words) => {
     const registry = createRegistry({ mine: { name: 'mine', adapter, ...settings } as never }, { env: {} });
     const found = registry.get('mine', 'task');

@@ -7,12 +7,13 @@ import {
   type AgentSettings,
   type Launch,
   type LaunchRequest,
+  type PermissionAnswer,
   type Reply,
   createRegistry,
 } from '../../src/agents/index.ts';
 import { type PlayedExit, TASK, endOf, play } from './drive.ts';
 
-export type Name = 'claude' | 'codex' | 'pi';
+export type Name = 'acp' | 'claude' | 'codex' | 'pi';
 export type Change = Partial<LaunchRequest> & { given?: Partial<AgentSettings> };
 
 /** A session, and the launch it belongs to, as the runtime would ask for them. */
@@ -127,6 +128,12 @@ export class Talk {
 
   wrapUp(): this {
     this.take(this.session.wrapUp(60_000));
+    return this;
+  }
+
+  answer(ask: string, answer: PermissionAnswer): this {
+    if (this.session.answer === undefined) throw new Error('it cannot be answered');
+    this.take(this.session.answer(ask, answer));
     return this;
   }
 

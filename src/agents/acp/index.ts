@@ -6,7 +6,7 @@ const honours: Honours = {
   ...NOTHING,
   model: true,
   mcp: ['stdio', 'http'],
-  permissions: { each: ['allow', 'deny'], others: ['allow', 'deny'] },
+  permissions: { each: ['allow', 'deny', 'ask'], others: ['allow', 'deny', 'ask'] },
 };
 
 /**

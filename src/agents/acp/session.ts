@@ -1,24 +1,25 @@
-import type { AgentSession, LaunchRequest, Reply } from '../adapter.ts';
+import type { AgentSession, LaunchRequest, PermissionAnswer, Reply } from '../adapter.ts';
 import type { ChildExit } from '../exit.ts';
 import { type Fields, fields, string } from '../json.ts';
 import { Outbox } from '../outbox.ts';
+import { Permissions } from '../permissions.ts';
 import { type Stdout, stdoutOfRecords } from '../stdout.ts';
 import { type Verdict, verdictOfExit } from '../verdict.ts';
 import { type Incoming, type RpcError, readIncoming } from './incoming.ts';
 import { METHOD_NOT_FOUND, type Message, cancel, permission, prompt } from './messages.ts';
 import { type Next, Opening } from './opening.ts';
-import { judge, optionFor } from './permission.ts';
+import { optionFor } from './permission.ts';
 import { readEnd, readTool, readUpdate } from './updates.ts';
 import { verdictOf, verdictOfError } from './verdict.ts';
 import { Work } from './work.ts';
 
 /** The protocol state of one ACP agent. One request of ours is open at a time. */
 export class AcpSession implements AgentSession {
-  readonly #request: LaunchRequest;
   readonly #out: Outbox;
   readonly #stdout: Stdout;
   readonly #opening: Opening;
   readonly #work: Work;
+  readonly #permissions: Permissions;
   /** What we wait for an answer to; `told` when there is nothing any more. */
   #phase: 'opening' | 'prompting' | 'told' = 'opening';
   #lastId = 0;
@@ -27,11 +28,11 @@ export class AcpSession implements AgentSession {
   #strayError: string | null = null;
 
   constructor(request: LaunchRequest) {
-    this.#request = request;
     this.#out = new Outbox(request.task);
     this.#stdout = stdoutOfRecords(this.#out, (record) => this.#take(readIncoming(record)));
     this.#opening = new Opening(request, this.#out);
     this.#work = new Work(this.#out);
+    this.#permissions = new Permissions(this.#out, request.settings.permissions);
     // A session that goes on may have cost something before.
     this.#costBefore = request.resume === null ? 0 : null;
   }
@@ -55,6 +56,7 @@ export class AcpSession implements AgentSession {
       return { ...this.#out.take(), supported: false };
     }
     this.#cancelled = true;
+    this.#permissions.close();
     this.#send(cancel(session));
     return { ...this.#out.take(), supported: true };
   }
@@ -67,8 +69,14 @@ export class AcpSession implements AgentSession {
     return { ...this.#out.take(), verdict: this.#stdout.over || this.#phase === 'told' ? 'too-late' : 'unsupported' };
   }
 
+  answer(ask: string, answer: PermissionAnswer): Reply {
+    this.#permissions.answer(ask, answer);
+    return this.#out.take();
+  }
+
   exited(exit: ChildExit): Reply {
     return this.#stdout.exited(() => {
+      this.#permissions.close();
       if (this.#phase === 'told') this.#out.noteExitAfterEnd(exit);
       else this.#tell(this.#verdictAt(exit));
     });
@@ -189,32 +197,36 @@ export class AcpSession implements AgentSession {
   #asked({ id, method, params }: Extract<Incoming, { type: 'request' }>): void {
     this.#out.progress();
     if (method === 'session/request_permission') {
-      this.#answer(id, { result: this.#permission(params) });
+      this.#permission(id, params);
       return;
     }
     this.#out.note('text', `the agent asked for "${method}", which is not offered: refused`);
     this.#answer(id, { error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` } });
   }
 
-  #permission(params: Fields): object {
+  #permission(id: string | number, params: Fields): void {
     const call = readTool(fields(params['toolCall']));
     const tool = call.name || this.#work.nameOf(call.id);
-    const wanted = judge({ name: tool, kind: call.kind }, this.#request.settings.permissions);
-    const working = this.#phase === 'prompting' && !this.#cancelled;
-    const option = working ? optionFor(wanted, params['options']) : null;
-    // Without an option to say no, an answer that none was chosen is one.
-    const answer = option === null ? 'cancelled' : wanted;
-    this.#out.put({ t: 'permission', id: call.id, tool, input: call.input, answer });
     if (this.#phase === 'prompting') this.#work.wants();
-    // Some agents tell of a tool they asked about only when it has ended.
-    if (answer === 'allow') this.#work.tool({ ...call, status: 'in_progress' });
-    return permission(option);
+    const give = (wanted: PermissionAnswer): void => {
+      const working = this.#phase === 'prompting' && !this.#cancelled;
+      const option = working && wanted.type !== 'cancelled' ? optionFor(wanted.type, params['options']) : null;
+      // Without an option to say no, an answer that none was chosen is one.
+      const answer = option === null ? 'cancelled' : wanted.type;
+      this.#out.put({ t: 'permission', id: call.id, tool, input: call.input, answer });
+      // Some agents tell of a tool they asked about only when it has ended.
+      if (answer === 'allow') this.#work.tool({ ...call, status: 'in_progress' });
+      this.#answer(id, { result: permission(option) });
+    };
+    if (this.#phase !== 'prompting' || this.#cancelled) give({ type: 'cancelled' });
+    else this.#permissions.want({ id: call.id, tool, kind: call.kind, input: call.input }, give);
   }
 
   /* ---------------------------------------------------------------- the end */
 
   #tell(verdict: Verdict): void {
     this.#phase = 'told';
+    this.#permissions.close();
     this.#out.put(verdict);
   }
 

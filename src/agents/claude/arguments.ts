@@ -15,7 +15,7 @@ export const honours: Honours = {
   extensions: true,
   mcp: ['stdio', 'http'],
   inherit: ['context', 'skills'],
-  permissions: { each: ['allow', 'deny'], others: ['allow', 'deny'] },
+  permissions: { each: ['allow', 'deny', 'ask'], others: ['allow', 'deny', 'ask'] },
 };
 
 /** What a definition and a model come to on its command line, and the files that it names. */
@@ -73,13 +73,16 @@ function permissionArguments({ permissions }: AgentSettings): string[] {
   // Who says nothing wants the task done: files of the working directory may be changed, and no command is run that could
   // reach further. What is refused is told.
   if (permissions === undefined) return ['--permission-mode', 'acceptEdits'];
+  const asks = Object.values(permissions).includes('ask');
   const named = (answer: string): string =>
     Object.keys(permissions)
       .filter((tool) => tool !== '*' && permissions[tool] === answer)
       .join(',');
   const [allowed, denied] = [named('allow'), named('deny')];
   return [
-    ...(permissions['*'] === 'allow' ? ['--permission-mode', 'bypassPermissions'] : []),
+    // Whoever asks for nothing would not ask for these either.
+    ...(permissions['*'] === 'allow' && !asks ? ['--permission-mode', 'bypassPermissions'] : []),
+    ...(asks ? ['--permission-prompt-tool', 'stdio'] : []),
     ...(allowed === '' ? [] : [`--allowedTools=${allowed}`]),
     ...(denied === '' ? [] : [`--disallowedTools=${denied}`]),
   ];

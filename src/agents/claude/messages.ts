@@ -1,3 +1,5 @@
+import type { PermissionAnswer } from '../adapter.ts';
+
 /** What Claude Code is told on its stdin. */
 
 /** `later` waits until the agent is at rest, `next` is read at the next tool boundary. */
@@ -16,6 +18,15 @@ export const interrupt = (n: number): object => ({
   request_id: `coxswain-interrupt-${n}`,
   request: { subtype: 'interrupt' },
 });
+
+/** Whether it may use the tool it asks about; what it is given back as input is what it uses. */
+export function allowance(id: string, input: unknown, answer: PermissionAnswer): object {
+  const response =
+    answer.type === 'allow'
+      ? { behavior: 'allow', updatedInput: input ?? {} }
+      : { behavior: 'deny', message: (answer.type === 'deny' ? answer.why : null) ?? 'it is not allowed' };
+  return { type: 'control_response', response: { subtype: 'success', request_id: id, response } };
+}
 
 /** The answer of somebody who is not there: no. */
 export function refuse(id: string, subtype: string): object {

@@ -1,5 +1,6 @@
 import { type ClientFacts, namesIn, serversIn } from '../client-facts.ts';
 import { type Fields, count, fields, isFields, list, name as nameOf, number, string } from '../json.ts';
+import type { Wanted } from '../permissions.ts';
 import { bounded } from '../text.ts';
 
 /** Longest tool output that is passed on, in UTF-16 units. */
@@ -18,7 +19,9 @@ export type ClaudeRecord =
   | { type: 'retry'; attempt: number; max: number | null; delayMs: number | null; status: number | null; error: string }
   | ({ type: 'result' } & TurnResult)
   /** It asks us something, and waits. */
-  | { type: 'asked'; id: string; subtype: string }
+  | { type: 'asked'; id: string; subtype: string; wanted: Wanted }
+  /** And does not any more. */
+  | { type: 'withdrawn'; id: string }
   | { type: 'unknown'; name: string; error: string | null };
 
 /** One block of an answer: of one answer there are several such records, with the same `id`. */
@@ -88,12 +91,14 @@ export function readRecord(record: Fields): ClaudeRecord {
         type: 'asked',
         id: nameOf(record['request_id']),
         subtype: nameOf(fields(record['request'])['subtype']),
+        wanted: readWanted(fields(record['request'])),
       };
+    case 'control_cancel_request':
+      return { type: 'withdrawn', id: nameOf(record['request_id']) };
     case 'stream_event':
     case 'tool_progress':
       return PASSING;
     case 'control_response':
-    case 'control_cancel_request':
     case 'keep_alive':
     case 'rate_limit_event':
     case 'auth_status':
@@ -101,6 +106,10 @@ export function readRecord(record: Fields): ClaudeRecord {
     default:
       return { type: 'unknown', name, error: errorIn(record['error']) };
   }
+}
+
+function readWanted(request: Fields): Wanted {
+  return { id: nameOf(request['tool_use_id']), tool: nameOf(request['tool_name']), input: request['input'] ?? null };
 }
 
 function readClient(record: Fields): ClientFacts {

@@ -1,12 +1,13 @@
-import type { AgentSession, LaunchRequest, Reply, SteerMessage } from '../adapter.ts';
+import type { AgentSession, LaunchRequest, PermissionAnswer, Reply, SteerMessage } from '../adapter.ts';
 import { Deliveries } from '../deliveries.ts';
 import type { ChildExit } from '../exit.ts';
 import { Outbox } from '../outbox.ts';
+import { Permissions } from '../permissions.ts';
 import { type Stdout, stdoutOfRecords } from '../stdout.ts';
 import type { Verdict } from '../verdict.ts';
 import { firstWords } from '../words.ts';
 import { wrapUpMessage } from '../wrap-up.ts';
-import { type Priority, interrupt, refuse, userMessage } from './messages.ts';
+import { type Priority, allowance, interrupt, refuse, userMessage } from './messages.ts';
 import { type AssistantBlock, type ClaudeRecord, type TurnResult, readRecord } from './records.ts';
 import { nameOf, sessionOf, uuidOf } from './session-name.ts';
 import { Work } from './work.ts';
@@ -32,6 +33,9 @@ export class ClaudeSession implements AgentSession {
   readonly #stdout: Stdout;
   readonly #work: Work;
   readonly #deliveries = new Deliveries();
+  readonly #permissions: Permissions;
+  /** The names of asks by those of its requests. */
+  readonly #asks = new Map<string, string>();
   #course: Course = { at: 'start' };
   /** Its session is on record: it has something in it. */
   #named = false;
@@ -42,6 +46,7 @@ export class ClaudeSession implements AgentSession {
     this.#request = request;
     this.#out = new Outbox(request.task);
     this.#work = new Work(this.#out);
+    this.#permissions = new Permissions(this.#out, request.settings.permissions);
     this.#stdout = stdoutOfRecords(this.#out, (record) => this.#take(readRecord(record)));
   }
 
@@ -62,6 +67,7 @@ export class ClaudeSession implements AgentSession {
   abort(): Reply & { supported: boolean } {
     if (!this.#stdout.over) {
       this.#aborting = true;
+      this.#permissions.close();
       this.#interrupt();
     }
     return { ...this.#out.take(), supported: true };
@@ -78,8 +84,14 @@ export class ClaudeSession implements AgentSession {
     return { ...this.#out.take(), verdict: 'sent' };
   }
 
+  answer(ask: string, answer: PermissionAnswer): Reply {
+    this.#permissions.answer(ask, answer);
+    return this.#out.take();
+  }
+
   exited(exit: ChildExit): Reply {
     return this.#stdout.exited(() => {
+      this.#permissions.close();
       const verdict = this.#verdictAt(exit);
       this.#out.put(...this.#deliveries.over(verdict.t === 'error' ? reasonOf(verdict) : 'aborted'));
     });
@@ -103,6 +115,28 @@ export class ClaudeSession implements AgentSession {
     this.#out.send(interrupt(this.#aborts));
   }
 
+  /** Without an answer it would wait for ever. */
+  #asked({ id, subtype, wanted }: Extract<ClaudeRecord, { type: 'asked' }>): void {
+    if (subtype !== 'can_use_tool' || this.#request.settings.permissions === undefined) {
+      this.#refuse(id, subtype);
+      return;
+    }
+    this.#out.progress();
+    const ask = this.#permissions.want(wanted, (answer) => {
+      this.#asks.delete(id);
+      const told = answer.type;
+      this.#out.put({ t: 'permission', id: wanted.id, tool: wanted.tool, input: wanted.input, answer: told });
+      this.#out.send(allowance(id, wanted.input, answer));
+    });
+    if (ask !== null) this.#asks.set(id, ask);
+  }
+
+  #withdraw(id: string): void {
+    const ask = this.#asks.get(id);
+    this.#asks.delete(id);
+    if (ask !== undefined) this.#permissions.withdraw(ask);
+  }
+
   /** Nobody sits there to answer; without an answer it would wait for ever. */
   #refuse(id: string, subtype: string): void {
     this.#out.note('text', `it asked for "${subtype}", and nobody is there to answer: refused`);
@@ -117,7 +151,10 @@ export class ClaudeSession implements AgentSession {
         if (record.progress) this.#out.progress();
         return;
       case 'asked':
-        this.#refuse(record.id, record.subtype);
+        this.#asked(record);
+        return;
+      case 'withdrawn':
+        this.#withdraw(record.id);
         return;
       case 'unknown':
         this.#work.unknown(record.name, record.error);
@@ -266,4 +303,4 @@ const FAILED_BY_MODEL: ReadonlySet<string> = new Set([
   'length',
 ]);
 
-type WorkRecord = Exclude<ClaudeRecord, { type: 'passing' | 'asked' | 'unknown' }>;
+type WorkRecord = Exclude<ClaudeRecord, { type: 'passing' | 'asked' | 'withdrawn' | 'unknown' }>;

@@ -16,7 +16,11 @@ const common: Honours = {
 };
 
 export const honours = {
-  'app-server': { ...common, systemPrompt: ['append', 'replace'] },
+  'app-server': {
+    ...common,
+    systemPrompt: ['append', 'replace'],
+    permissions: { each: ['allow', 'deny', 'ask'], others: ['allow', 'deny', 'ask'] },
+  },
   // What it appends is an argument there, which others can read.
   exec: { ...common, systemPrompt: ['replace'] },
 } as const satisfies Record<string, Honours>;
@@ -57,8 +61,6 @@ function definedArguments({ settings, model }: LaunchRequest): string[] {
   const { mcp = {}, inherit = {} } = settings;
   const { provider = null } = model === null ? {} : readModelName(model);
   return [
-    // Nobody is there to approve anything: what its sandbox does not let it do it is told at once.
-    ...setting('approval_policy', 'never'),
     ...sandbox(settings),
     ...(provider === null ? [] : fewTries(provider)),
     ...(inherit.context === false ? setting('project_doc_max_bytes', 0) : []),
@@ -75,10 +77,25 @@ function definedArguments({ settings, model }: LaunchRequest): string[] {
   ];
 }
 
-/** Who says nothing wants the task done: it may write in its working directory and the temporary ones, without a network. */
+/**
+ * Who says nothing wants the task done: it may write in its working directory and the temporary ones, without a network, and
+ * what its sandbox does not let it do it is told at once. Where single permissions are given, it asks about every change.
+ */
 function sandbox({ permissions }: AgentSettings): string[] {
-  if (permissions === undefined) return setting('sandbox_mode', 'workspace-write');
-  return permissions['*'] === 'allow' ? setting('sandbox_mode', 'danger-full-access') : [];
+  if (permissions === undefined) return policy('never', 'workspace-write');
+  const said = Object.values(permissions);
+  if (said.length === 0) return policy('never', null);
+  if (permissions['*'] === 'allow' && said.every((answer) => answer === 'allow')) {
+    return policy('never', 'danger-full-access');
+  }
+  return policy('on-request', 'read-only');
+}
+
+function policy(
+  asks: 'never' | 'on-request',
+  mode: 'read-only' | 'workspace-write' | 'danger-full-access' | null,
+): string[] {
+  return [...setting('approval_policy', asks), ...(mode === null ? [] : setting('sandbox_mode', mode))];
 }
 
 /** It takes no settings for those it comes with. */

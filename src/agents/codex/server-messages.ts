@@ -1,4 +1,4 @@
-import type { LaunchRequest } from '../adapter.ts';
+import type { LaunchRequest, PermissionAnswer } from '../adapter.ts';
 import { readModelName } from '../model.ts';
 import { thinkingOf } from '../thinking.ts';
 import { effortOf } from './arguments.ts';
@@ -79,6 +79,12 @@ const inputOf = (text: string): object[] => [{ type: 'text', text, text_elements
 /** The key of the message whose turn was answered for; null: it is the answer to something else. */
 export const turnOf = (id: string): string | null => (id.startsWith(TURN) ? id.slice(TURN.length) : null);
 export const steerOf = (id: string): string | null => (id.startsWith(STEER) ? id.slice(STEER.length) : null);
+
+/** Whether it may do what it asks about. */
+export const decide = (id: string | number, { type }: PermissionAnswer): object => ({
+  id,
+  result: { decision: type === 'allow' ? 'accept' : 'decline' },
+});
 
 /** The answer of somebody who is not there: no. */
 export function refuse(id: string | number, method: string): object {

@@ -1,4 +1,5 @@
 import { type Fields, fields, isFields, name as nameOf, string } from '../json.ts';
+import type { Wanted } from '../permissions.ts';
 import { type Item, readItem } from './items.ts';
 import { type Tokens, readServerTokens } from './tokens.ts';
 import { type TurnError, readTurnError } from './verdict.ts';
@@ -8,7 +9,7 @@ export type ServerRecord =
   /** The answer to a request of ours. */
   | { type: 'answer'; id: string; result: Fields; error: string | null }
   /** A request to us, which waits for an answer. */
-  | { type: 'asked'; id: string | number; method: string }
+  | { type: 'asked'; id: string | number; method: string; wanted: Wanted | null }
   | { type: 'turn-started'; thread: string; turn: string }
   | { type: 'turn-ended'; thread: string; status: string; error: TurnError }
   | { type: 'item-started'; thread: string; item: Item }
@@ -26,7 +27,7 @@ export function readServerRecord(record: Fields): ServerRecord {
   const { id, method } = record;
   const hasId = typeof id === 'string' || typeof id === 'number';
   if (typeof method !== 'string') return hasId ? readAnswer(String(id), record) : { type: 'unknown', name: '' };
-  if (hasId) return { type: 'asked', id, method };
+  if (hasId) return { type: 'asked', id, method, wanted: readWanted(method, fields(record['params'])) };
   return readNotification(method, fields(record['params']));
 }
 
@@ -34,6 +35,19 @@ function readAnswer(id: string, record: Fields): ServerRecord {
   const { error } = record;
   const message = isFields(error) ? string(error['message']) || 'refused without a reason' : null;
   return { type: 'answer', id, result: fields(record['result']), error: message };
+}
+
+/** A tool that it asks about, by the name it goes by among the items; null: it asks for something else. */
+function readWanted(method: string, params: Fields): Wanted | null {
+  const id = nameOf(params['itemId']);
+  switch (method) {
+    case 'item/commandExecution/requestApproval':
+      return { id, tool: 'command_execution', kind: 'execute', input: { command: params['command'] ?? null } };
+    case 'item/fileChange/requestApproval':
+      return { id, tool: 'file_change', kind: 'edit', input: { reason: params['reason'] ?? null } };
+    default:
+      return null;
+  }
 }
 
 const QUIET: ServerRecord = { type: 'passing', progress: false };

@@ -1,9 +1,10 @@
-import type { AgentSession, LaunchRequest, Reply, SteerMessage } from '../adapter.ts';
+import type { AgentSession, LaunchRequest, PermissionAnswer, Reply, SteerMessage } from '../adapter.ts';
 import { Deliveries } from '../deliveries.ts';
 import type { ChildExit } from '../exit.ts';
 import type { Fields } from '../json.ts';
 import { fields, name as nameOf, string } from '../json.ts';
 import { Outbox } from '../outbox.ts';
+import { Permissions } from '../permissions.ts';
 import { type Stdout, stdoutOfRecords } from '../stdout.ts';
 import { type Verdict, failed, verdictOfExit } from '../verdict.ts';
 import { firstWords } from '../words.ts';
@@ -14,6 +15,7 @@ import {
   type Message,
   OPEN,
   THREAD,
+  decide,
   initialize,
   initialized,
   interruptTurn,
@@ -55,6 +57,7 @@ export class ServerSession implements AgentSession {
   readonly #work: Work;
   readonly #deliveries = new Deliveries();
   readonly #waiting = new Waiting();
+  readonly #permissions: Permissions;
   #course: Course = { at: 'opening' };
   #thread = '';
   /** Its thread is on record: it has something in it. */
@@ -67,6 +70,7 @@ export class ServerSession implements AgentSession {
     this.#request = request;
     this.#out = new Outbox(request.task);
     this.#work = new Work(this.#out);
+    this.#permissions = new Permissions(this.#out, request.settings.permissions);
     this.#stdout = stdoutOfRecords(this.#out, (record) => this.#take(readServerRecord(record)));
   }
 
@@ -86,6 +90,7 @@ export class ServerSession implements AgentSession {
   abort(): Reply & { supported: boolean } {
     if (!this.#stdout.over) {
       this.#aborting = true;
+      this.#permissions.close();
       this.#interrupt();
     }
     return { ...this.#out.take(), supported: true };
@@ -109,8 +114,14 @@ export class ServerSession implements AgentSession {
     return { ...this.#out.take(), verdict: 'sent' };
   }
 
+  answer(ask: string, answer: PermissionAnswer): Reply {
+    this.#permissions.answer(ask, answer);
+    return this.#out.take();
+  }
+
   exited(exit: ChildExit): Reply {
     return this.#stdout.exited(() => {
+      this.#permissions.close();
       const verdict = this.#verdictAt(exit);
       const failedTurn = verdict.t === 'error' && verdict.failure.code !== 'aborted' && this.#course.at === 'ended';
       this.#out.put(...this.#deliveries.over(failedTurn ? 'failed' : 'aborted'));
@@ -150,6 +161,19 @@ export class ServerSession implements AgentSession {
 
   #interrupt(): void {
     if (this.#course.at === 'turn') this.#out.send(interruptTurn(this.#thread, this.#course.turn));
+  }
+
+  /** Without an answer it would wait for ever. */
+  #asked({ id, method, wanted }: Extract<ServerRecord, { type: 'asked' }>): void {
+    if (wanted === null || this.#request.settings.permissions === undefined) {
+      this.#refuse(id, method);
+      return;
+    }
+    this.#out.progress();
+    this.#permissions.want(wanted, (answer) => {
+      this.#out.put({ t: 'permission', id: wanted.id, tool: wanted.tool, input: wanted.input, answer: answer.type });
+      this.#out.send(decide(id, answer));
+    });
   }
 
   /** Nobody sits there to answer; without an answer it would wait for ever. */
@@ -230,7 +254,7 @@ export class ServerSession implements AgentSession {
         this.#answered(record);
         return;
       case 'asked':
-        this.#refuse(record.id, record.method);
+        this.#asked(record);
         return;
       case 'warning':
         this.#out.note('text', record.text);
