@@ -149,6 +149,7 @@ class Writer {
     this.#listener = new Listener(kit, hear, {
       transcript: () => this.#openTranscript(),
       allowEmpty: prepared.step.allowEmpty,
+      required: prepared.agent.settings.tools?.required ?? [],
       submit: (value) => this.#check?.submissions?.add(value),
     });
     this.post = new Post(this.#session, {

@@ -18,6 +18,8 @@ const EMPTY: Said = { type: 'final', text: '', stop: 'stop', truncated: false };
 interface ListenerOptions {
   transcript: () => Transcript;
   allowEmpty: boolean;
+  /** Tools that the agent has to say that it has. Default: none. */
+  required?: readonly string[];
   /** Takes a value that was handed in. Default: there is nobody who wants it. */
   submit?: (value: unknown) => void;
 }
@@ -33,6 +35,7 @@ export class Listener {
   readonly #tell: (event: ChildEvent) => void;
   readonly #transcript: () => Transcript;
   readonly #allowEmpty: boolean;
+  readonly #required: readonly string[];
   readonly #submit: (value: unknown) => void;
   #said: Said | null = null;
   #lastActive = Number.NEGATIVE_INFINITY;
@@ -47,12 +50,13 @@ export class Listener {
   constructor(
     kit: ListenerKit,
     tell: (event: ChildEvent) => void,
-    { transcript, allowEmpty, submit = () => {} }: ListenerOptions,
+    { transcript, allowEmpty, required = [], submit = () => {} }: ListenerOptions,
   ) {
     this.#kit = kit;
     this.#tell = tell;
     this.#transcript = transcript;
     this.#allowEmpty = allowEmpty;
+    this.#required = required;
     this.#submit = submit;
   }
 
@@ -167,9 +171,19 @@ export class Listener {
     const said = this.#said;
     if (said === null)
       return { type: 'failure', failure: { code: 'no-end-record', message: 'the agent gave no end record' } };
-    const told = this.#failedTool === null ? {} : { failedTool: this.#failedTool };
+    const lacks = this.#lacks();
+    const told = {
+      ...(this.#failedTool === null ? {} : { failedTool: this.#failedTool }),
+      ...(lacks.length === 0 ? {} : { lacks }),
+    };
     if (said.type === 'error') return { type: 'failure', failure: said.failure, ...told };
     return { type: 'success', chars: said.text.length, stop: said.stop, ...told };
+  }
+
+  /** Of the tools that it is to have; of a client that does not tell, nothing is known. */
+  #lacks(): string[] {
+    const { tools } = this.#client;
+    return tools === undefined ? [] : this.#required.filter((tool) => !tools.includes(tool));
   }
 
   #noteMessage({ role, text }: AgentEvent & { t: 'message' }): void {

@@ -274,7 +274,7 @@ const said = (definition: Definition): unknown => [launch(definition), firstWord
 
 /** What makes no difference to the start: a plan chooses the model, and who asks is answered then. */
 function isAnsweredLater({ adapter }: Definition, what: string): boolean {
-  if (what === 'model' || what.endsWith(': deny')) return true;
+  if (what === 'model' || what === 'tools.required' || what.endsWith(': deny')) return true;
   return adapter === 'acp' && /: (?:allow|ask)$/.test(what);
 }
 

@@ -150,9 +150,10 @@ test('Claude Code takes a question back', () => {
   expect(talk.sent).toHaveLength(before);
 });
 
+const argv = (name: 'claude' | 'codex', permissions: Permissions): string =>
+  openAgent(name, { given: { permissions } }).launch.argv.join(' ');
+
 test('who is to ask is started so that it asks', () => {
-  const argv = (name: 'claude' | 'codex', permissions: Permissions): string =>
-    openAgent(name, { given: { permissions } }).launch.argv.join(' ');
   expect(argv('claude', { Bash: 'ask', Read: 'allow', Edit: 'deny', '*': 'allow' })).toContain(
     '--permission-prompt-tool stdio --allowedTools=Read --disallowedTools=Edit',
   );

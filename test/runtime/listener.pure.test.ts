@@ -21,11 +21,12 @@ const kit = {
   redact: (text: string) => text,
 } as unknown as Kit;
 
-function listen() {
+function listen(required: string[] = []) {
   const told: ChildEvent[] = [];
   const listener = new Listener(kit, (event) => void told.push(event), {
     transcript: () => nowhere,
     allowEmpty: false,
+    required,
   });
   return { listener, told, hear: (...events: AgentEvent[]) => listener.hear(events) };
 }
@@ -96,5 +97,25 @@ describe('tools', () => {
       false,
       false,
     ]);
+  });
+});
+
+describe('tools that an agent is to have', () => {
+  const final: AgentEvent = { t: 'final', text: 'Done.', stop: 'stop', truncated: false };
+
+  test('and says that it lacks are told with its end', () => {
+    const { listener, hear } = listen(['Bash', 'mcp__db__query']);
+    hear({ t: 'client', client: { tools: ['Bash', 'Read'] } }, final);
+    expect(listener.end()).toMatchObject({ type: 'success', lacks: ['mcp__db__query'] });
+    // It says so again with each turn, and a server may have come up.
+    hear({ t: 'client', client: { tools: ['Bash', 'mcp__db__query'] } });
+    expect(listener.end()).not.toHaveProperty('lacks');
+  });
+
+  test('of a client that does not say what it has nothing is known', () => {
+    const { listener, hear } = listen(['Bash']);
+    hear({ t: 'client', client: { version: '1.0.0' } }, final);
+    expect(listener.end()).not.toHaveProperty('lacks');
+    expect(listener.acknowledged).toEqual({ version: '1.0.0' });
   });
 });

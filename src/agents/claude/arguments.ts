@@ -11,7 +11,7 @@ export const honours: Honours = {
   model: true,
   thinking: ['low', 'medium', 'high', 'xhigh', 'max'],
   systemPrompt: ['append', 'replace'],
-  tools: ['only'],
+  tools: ['only', 'required'],
   extensions: true,
   mcp: ['stdio', 'http'],
   inherit: ['context', 'skills'],
