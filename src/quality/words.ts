@@ -21,7 +21,7 @@ export function withDemands(task: string, { schema, byTool, files }: Telling): s
 }
 
 const BY_TOOL =
-  'When the work is done, hand in its result with the tool structured_output. Make that your last action.';
+  'When the work is done, hand in its result with the tool for structured output. Make that your last action.';
 
 function filesWords(files: readonly string[]): string {
   const [first] = files;
@@ -35,6 +35,6 @@ function schemaWords(schema: Schema): string {
 
 /** For an agent that has tried, and whose value was not taken. */
 export function repairWords({ message }: Failure, byTool: boolean): string {
-  const how = byTool ? 'Call the tool structured_output again' : 'Give the whole result again';
+  const how = byTool ? 'Call the tool for structured output again' : 'Give the whole result again';
   return `The result of your work could not be taken: ${message}. The work itself need not be done again. ${how}, put right.`;
 }

@@ -22,6 +22,17 @@ const SCENARIOS = {
     { text: 'It said {{lastToolResult}}' },
   ],
   huge: [{ text: 'Read.' }],
+  value: [
+    { text: 'Looking.', tools: [{ name: 'bash', arguments: { command: 'exit 3' } }] },
+    { tools: [{ name: 'structured_output', arguments: { result: { ok: true, files: ['a'] } } }] },
+  ],
+  unfit: [
+    { tools: [{ name: 'structured_output', arguments: { result: { ok: 'perhaps' } } }] },
+    { text: 'I give up.' },
+    { tools: [{ name: 'structured_output', arguments: { result: { ok: true } } }] },
+  ],
+  prose: [{ text: '{"ok":true}' }],
+  quiet: [{ text: 'Trying.', tools: [{ name: 'bash', arguments: { command: 'exit 3' } }] }, { text: '' }],
   long: [sleeping],
   long2: [sleeping],
 };
@@ -201,4 +212,45 @@ test('the task is in the plan, the raw streams and the session, and nowhere else
   }
   expect(found).toContain('plan.json');
   expect(found.filter((path) => !kept.test(path))).toEqual([]);
+});
+
+const step = (id: string) => ({ id, needs: [], task: `Do ${id}.`, model: `fake/${id}` });
+
+test('a value comes by the tool of the extension; what does not fit is put right in the same session; prose is no value', async () => {
+  const schema = {
+    type: 'object',
+    properties: { ok: { $ref: '#/$defs/yes' }, files: { type: 'array' } },
+    required: ['ok'],
+    $defs: { yes: { const: true } },
+  };
+  const run = await startPi([
+    { ...step('value'), output: { schema } },
+    { ...step('unfit'), output: { schema } },
+    { ...step('prose'), output: { schema, repair: 0 } },
+    { ...step('quiet'), retry: 'none' },
+    { id: 'reads', needs: ['value'], run: ['echo', '{{ steps.value.output.files[0] }}'] },
+  ]);
+  await run.ended();
+  const { steps } = await run.result();
+  const of = (id: string) => steps.find((one) => one.id === id);
+  // S038: the tool that failed before is in its records, and no failure.
+  expect(of('value')).toMatchObject({ state: 'completed', output: { value: { ok: true, files: ['a'] } } });
+  expect(of('reads')?.output).toEqual({ text: 'a' });
+  expect(of('unfit')).toMatchObject({
+    state: 'completed',
+    output: { value: { ok: true } },
+    attempts: [
+      { n: 1, class: 'schema-invalid' },
+      { n: 2, class: null },
+    ],
+  });
+  const asked = server.requests.filter(({ model }) => model === 'unfit');
+  expect(asked.at(-1)?.userTexts[0]).toContain('Do unfit.');
+  expect(asked.at(-1)?.lastUser).toMatch(/could not be taken.*\/ok must be true/);
+  expect(asked[0]?.tools).toContain('structured_output');
+  expect(of('prose')).toMatchObject({ state: 'failed', error: { code: 'schema-missing' } });
+  expect(of('quiet')).toMatchObject({ state: 'failed', error: { code: 'hidden-error', detail: { tool: 'bash' } } });
+  expect(of('quiet')?.attempts[0]?.usage).toMatchObject({ tools: 1, turns: 2 });
+  expect(of('quiet')?.output).toEqual({ text: 'Trying.' });
+  expectTruth(run);
 });

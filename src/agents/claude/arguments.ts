@@ -20,13 +20,14 @@ export const honours: Honours = {
 
 /** What a definition and a model come to on its command line, and the files that it names. */
 export function definedArguments(request: LaunchRequest): { argv: string[]; files: NonNullable<Launch['files']> } {
-  const { settings, model, privateDir } = request;
+  const { settings, model, privateDir, output } = request;
   const { tools, extensions = [], inherit = {}, mcp } = settings;
   const prompt = promptFile(request);
   const servers = mcp === undefined ? null : { path: join(privateDir, 'mcp.json'), text: serversFile(mcp) };
   return {
     argv: [
       ...(model === null ? [] : ['--model', modelId(model)]),
+      ...(output === undefined ? [] : ['--json-schema', JSON.stringify(output.schema)]),
       ...effortArguments(thinkingOf(request)),
       ...(prompt === null
         ? []

@@ -20,7 +20,7 @@ export const claudeAdapter: AgentAdapter = {
     resume: true,
     mailbox: 'none',
     chooseSessionId: true,
-    structured: 'none',
+    structured: 'tool',
     partialText: false,
     cost: true,
     emptyOutput: 'failure',

@@ -55,6 +55,8 @@ export interface Tokens {
 
 /** How one turn of the agent has ended. */
 export interface TurnResult {
+  /** The value that it has handed in; null: none. */
+  handedIn: { value: unknown } | null;
   /** `success` also for an answer that is the text of an error: see `isError`. */
   subtype: string;
   isError: boolean;
@@ -183,6 +185,7 @@ function readResult(record: Fields): ClaudeRecord {
   const denied = list(record['permission_denials']).map((denial) => nameOf(fields(denial)['tool_name']));
   return {
     type: 'result',
+    handedIn: Object.hasOwn(record, 'structured_output') ? { value: record['structured_output'] } : null,
     subtype: nameOf(record['subtype']),
     isError: record['is_error'] !== false,
     status: number(record['api_error_status']),

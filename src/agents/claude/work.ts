@@ -87,6 +87,7 @@ export class Work {
   /** The turn is over: what it came to. `begun`: it had begun. */
   turnEnded(result: TurnResult, begun: boolean): Verdict {
     if (result.denied.length > 0) this.#out.note('text', `it was not allowed to use ${result.denied.join(', ')}`);
+    if (result.handedIn !== null) this.#out.put({ t: 'submitted', value: result.handedIn.value });
     const verdict = verdictOf(result, this.#error, begun, this.#out.told);
     this.#error = null;
     this.#retry = null;

@@ -4,6 +4,7 @@ import { readModelName } from '../model.ts';
 import { promptFile } from '../prompt-file.ts';
 import type { AgentSettings } from '../settings.ts';
 import { thinkingOf } from '../thinking.ts';
+import { schemaFile } from './schema-file.ts';
 import { readThreadName } from './thread-name.ts';
 
 const common: Honours = {
@@ -36,10 +37,12 @@ export function execArguments(request: LaunchRequest): string[] {
   const { provider = null, id = null } = model === null ? {} : readModelName(model);
   const thinking = thinkingOf(request);
   const prompt = promptFile(request);
+  const schema = schemaFile(request);
   return [
     'exec',
     '--json',
     '--skip-git-repo-check',
+    ...(schema === null ? [] : ['--output-schema', schema.path]),
     ...(id === null ? [] : ['-m', id]),
     ...(provider === null ? [] : setting('model_provider', provider)),
     ...(thinking === null ? [] : setting('model_reasoning_effort', effortOf(thinking))),

@@ -2,6 +2,7 @@ import type { AgentAdapter, AgentSettings, Launch, LaunchRequest } from '../adap
 import { createOneWaySession } from '../one-way.ts';
 import { firstWordsAgain } from '../words.ts';
 import { promptFile } from '../prompt-file.ts';
+import { schemaFile } from './schema-file.ts';
 import { execArguments, honours, serverArguments } from './arguments.ts';
 import { ExecReader } from './exec.ts';
 import { ServerSession } from './server.ts';
@@ -25,7 +26,7 @@ export const codexAdapter: AgentAdapter = {
     resume: true,
     mailbox: 'none',
     chooseSessionId: false,
-    structured: 'none',
+    structured: 'schema',
     partialText: true,
     cost: false,
     emptyOutput: 'failure',
@@ -58,11 +59,11 @@ function launch(request: LaunchRequest): Launch {
   const command = settings.command ?? ['codex'];
   const common = { shell: false, cwd, env };
   if (mode === 'exec') {
-    const prompt = promptFile(request);
+    const files = [...(promptFile(request)?.files ?? []), ...(schemaFile(request)?.files ?? [])];
     return {
       ...common,
       argv: [...command, ...execArguments(request)],
-      ...(prompt === null ? {} : { files: prompt.files }),
+      ...(files.length === 0 ? {} : { files }),
       stdin: { type: 'text', text: firstWordsAgain(request) },
       exit: 'own',
     };

@@ -56,10 +56,15 @@ function instructionsOf({ systemPrompt }: LaunchRequest['settings']): object {
     : { baseInstructions: systemPrompt.replace };
 }
 
-export const startTurn = (threadId: string, { key, text }: Message): Ask => ({
+export const startTurn = (threadId: string, { key, text }: Message, output: LaunchRequest['output']): Ask => ({
   id: `${TURN}${key}`,
   method: 'turn/start',
-  params: { threadId, clientUserMessageId: key, input: inputOf(text) },
+  params: {
+    threadId,
+    clientUserMessageId: key,
+    input: inputOf(text),
+    ...(output === undefined ? {} : { outputSchema: output.schema }),
+  },
 });
 
 export const steerTurn = (threadId: string, turn: string, { key, text }: Message): Ask => ({

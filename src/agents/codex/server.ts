@@ -133,7 +133,7 @@ export class ServerSession implements AgentSession {
   #startTurn(message: Message): void {
     this.#course = { at: 'asked' };
     this.#work.asked();
-    this.#out.send(startTurn(this.#thread, message));
+    this.#out.send(startTurn(this.#thread, message, this.#request.output));
   }
 
   #message(id: string | null, key: string, text: string): Message {

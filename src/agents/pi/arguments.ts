@@ -2,6 +2,7 @@ import type { LaunchRequest } from '../adapter.ts';
 import { type Honours, NOTHING } from '../honours.ts';
 import { readModelName } from '../model.ts';
 import { promptFile } from '../prompt-file.ts';
+import { VALUE_TOOL } from './value-tool.ts';
 
 /** In both modes: its command line is the same. */
 export const honours: Honours = {
@@ -17,7 +18,10 @@ export const honours: Honours = {
 };
 
 /** Tools that our own extension brings: a list of the tools that an agent may have is not about them. */
-const OWN_TOOLS = ['contact_supervisor'];
+const ownTools = ({ mailbox, output }: LaunchRequest): string[] => [
+  ...(mailbox === null ? [] : ['contact_supervisor']),
+  ...(output === undefined ? [] : [VALUE_TOOL]),
+];
 
 const UNINHERITED = { context: '--no-context-files', skills: '--no-skills', extensions: '--no-extensions' } as const;
 
@@ -33,7 +37,7 @@ export function definedArguments(request: LaunchRequest, extension: string | nul
     ...(model === null ? [] : ['--model', model]),
     ...(level === undefined ? [] : ['--thinking', level]),
     ...(prompt === null ? [] : [prompt.how === 'append' ? '--append-system-prompt' : '--system-prompt', prompt.path]),
-    ...toolArguments(tools?.only, extension === null ? [] : OWN_TOOLS),
+    ...toolArguments(tools?.only, extension === null ? [] : ownTools(request)),
     ...skills.flatMap((path) => ['--skill', path]),
     ...(['context', 'skills', 'extensions'] as const).flatMap((what) =>
       inherit[what] === false ? [UNINHERITED[what]] : [],

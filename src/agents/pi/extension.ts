@@ -1,6 +1,7 @@
 /**
  * The bundled extension, loaded by pi itself (`-e`): so it imports Node's own modules and nothing else.
  *
+ * With `COXSWAIN_VALUE_TOOL` the model has a tool to hand in the value that is asked for.
  * With `COXSWAIN_STEER_DIR` it hands requests over to a one-way pi and acknowledges them; with `COXSWAIN_ASK_DIR` the
  * model has a tool to ask its supervisor, and other extensions can say that they review. All by the contract of docs/mailbox.md. What it cannot do it leaves alone:
  * an error thrown here would be one of the user's work.
@@ -34,24 +35,47 @@ interface Tool {
   label: string;
   description: string;
   parameters: object;
-  execute(id: string, params: { question?: unknown }, signal?: AbortSignal): Promise<ToolResult>;
+  execute(id: string, params: { question?: unknown; result?: unknown }, signal?: AbortSignal): Promise<ToolResult>;
 }
 interface ToolResult {
   content: { type: 'text'; text: string }[];
   details: object;
+  /** The run ends with this, and no further answer of the model. */
+  terminate?: boolean;
 }
 
 const POLL_MS = 250;
 const MAX_QUESTION_CHARS = 16 * 1024;
 
 export default function coxswain(pi: Pi): void {
-  const { COXSWAIN_STEER_DIR: steerDir, COXSWAIN_ASK_DIR: askDir } = process.env;
-  // What a tool starts is not who listens here.
+  const { COXSWAIN_STEER_DIR: steerDir, COXSWAIN_ASK_DIR: askDir, COXSWAIN_VALUE_TOOL: valueTool } = process.env;
+  // What a tool starts is not who listens here, and hands nothing in.
   delete process.env['COXSWAIN_STEER_DIR'];
+  delete process.env['COXSWAIN_VALUE_TOOL'];
+  if (valueTool !== undefined) pi.registerTool(valueToolOf(JSON.parse(readFileSync(valueTool, 'utf8')) as object));
   if (steerDir !== undefined) new Steering(pi, steerDir).listen();
   if (askDir === undefined) return;
   pi.registerTool(supervisorTool(askDir));
   reportReviews(pi, askDir);
+}
+
+/* ------------------------------------------------------------------ the value */
+
+/** The last of its calls that fits counts; whether it fits is for whoever has asked for it. */
+function valueToolOf(parameters: object): Tool {
+  return {
+    name: 'structured_output',
+    label: 'Structured output',
+    description:
+      'Hand in the result of the whole task, in the parameter "result". Call it once the work is done, as your last ' +
+      'action: your work ends with it, and nothing that you say besides is read.',
+    parameters,
+    execute: async (_id, { result: value }) => ({
+      content: [{ type: 'text', text: 'The result was taken.' }],
+      details: { result: value },
+      terminate: true,
+    }),
+  };
 }
 
 /* ------------------------------------------------------------------ steering */

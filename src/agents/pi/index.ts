@@ -5,6 +5,7 @@ import { firstWordsAgain } from '../words.ts';
 import { promptFile } from '../prompt-file.ts';
 import { definedArguments, honours } from './arguments.ts';
 import { sessionFile } from './session-file.ts';
+import { VALUE_TOOL_ENV, valueToolFile } from './value-tool.ts';
 import type { PiMode } from './ending.ts';
 import { PiSession } from './session.ts';
 
@@ -14,7 +15,8 @@ import { PiSession } from './session.ts';
  * `rpc` (the default) is two-way: the task is a `prompt` command, and pi exits when its stdin is closed.
  * `json` is one-shot: the task is the whole of stdin, and pi exits by itself. The task is never an argument.
  * The user's own configuration and extensions stay in force; sessions are kept in the run's directory.
- * With a mailbox, our extension is loaded too: it lets the model ask, and steers a one-way pi.
+ * With a mailbox, or where a value is asked for, our extension is loaded too: it lets the model ask and hand in the value, and
+ * steers a one-way pi.
  */
 export const piAdapter: AgentAdapter = {
   id: 'pi',
@@ -25,7 +27,7 @@ export const piAdapter: AgentAdapter = {
     resume: true,
     mailbox: 'expected',
     chooseSessionId: true,
-    structured: 'none',
+    structured: 'tool',
     partialText: true,
     cost: true,
     emptyOutput: 'failure',
@@ -58,6 +60,8 @@ function launch(request: LaunchRequest): Launch {
   const { settings, cwd, mailbox, sessionDir } = request;
   const mode = modeOf(settings);
   const prompt = promptFile(request);
+  const valueTool = valueToolFile(request);
+  const files = [...(prompt?.files ?? []), ...(valueTool === null ? [] : [valueTool])];
   const argv = [
     ...(settings.command ?? ['pi']),
     '--mode',
@@ -66,16 +70,16 @@ function launch(request: LaunchRequest): Launch {
     ...(mode === 'json' ? ['-p'] : []),
     '--session',
     sessionFile(request),
-    ...definedArguments(request, mailbox === null ? null : EXTENSION),
+    ...definedArguments(request, mailbox === null && valueTool === null ? null : EXTENSION),
     ...(settings.args ?? []),
   ];
   return {
     argv,
     shell: false,
     cwd,
-    env: environment(request, mode),
+    env: { ...environment(request, mode), ...(valueTool === null ? {} : { [VALUE_TOOL_ENV]: valueTool.path }) },
     folders: [sessionDir],
-    ...(prompt === null ? {} : { files: prompt.files }),
+    ...(files.length === 0 ? {} : { files }),
     stdin: mode === 'rpc' ? { type: 'protocol' } : { type: 'text', text: firstWordsAgain(request) },
     exit: mode === 'rpc' ? 'asked' : 'own',
   };

@@ -35,7 +35,16 @@ export type PiRecord =
   | { type: 'assistant'; message: AssistantMessage }
   | { type: 'user'; text: string }
   | { type: 'tool-started'; id: string; name: string; input: unknown }
-  | { type: 'tool-ended'; id: string; name: string; ok: boolean; output: string; truncated: boolean }
+  | {
+      type: 'tool-ended';
+      id: string;
+      name: string;
+      ok: boolean;
+      output: string;
+      truncated: boolean;
+      /** What the tool says of itself to programs. */
+      details: unknown;
+    }
   /** `willRetry` is null before pi 1: then this is not yet known to be the end. */
   | { type: 'run-ended'; willRetry: boolean | null; last: AssistantMessage | null }
   | { type: 'settled' }
@@ -167,6 +176,7 @@ function readToolEnd(record: Fields): PiRecord {
     ok: record['isError'] !== true,
     output: bounded(output, TOOL_OUTPUT_LIMIT),
     truncated: output.length > TOOL_OUTPUT_LIMIT,
+    details: fields(record['result'])['details'] ?? null,
   };
 }
 

@@ -4,6 +4,7 @@ import { foreignMessage } from '../text.ts';
 import type { UnendedChild } from '../verdict.ts';
 import type { AssistantMessage, PiRecord } from './records.ts';
 import { createTally } from './tally.ts';
+import { VALUE_TOOL, valueIn } from './value-tool.ts';
 
 type Of<T extends PiRecord['type']> = Extract<PiRecord, { type: T }>;
 
@@ -12,6 +13,8 @@ export class Work {
   readonly #out: Outbox;
   readonly #tally = createTally();
   readonly #tools = new OpenTools();
+  /** Of calls of the tool that takes the value: what the model has put into them. */
+  readonly #meant = new Map<string, unknown>();
   #model: string | null = null;
   #strayError: string | null = null;
 
@@ -34,14 +37,18 @@ export class Work {
 
   toolStarted({ id, name, input }: Of<'tool-started'>): void {
     this.#tools.begin(id, name);
+    if (name === VALUE_TOOL) this.#meant.set(id, input);
     this.#tally.tool();
     this.#out.put({ t: 'toolStart', id, name, input });
     this.#tellUsage();
   }
 
-  toolEnded({ id, name, ok, output, truncated }: Of<'tool-ended'>): void {
+  toolEnded({ id, name, ok, output, truncated, details }: Of<'tool-ended'>): void {
     this.#tools.end(id);
     this.#out.put({ t: 'toolEnd', id, name, ok, output, truncated });
+    const handedIn = valueIn(name, ok ? details : (this.#meant.get(id) ?? null));
+    this.#meant.delete(id);
+    if (handedIn !== null) this.#out.put({ t: 'submitted', value: handedIn.value });
   }
 
   retry({ attempt, max, delayMs, reason }: Of<'retry-started'>): void {
