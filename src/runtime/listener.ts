@@ -1,3 +1,4 @@
+import { toolsLacking } from '../../machines/policy/judge.ts';
 import type { AgentEnd, ChildEvent, Failure, OpenTool } from '../../machines/protocol.ts';
 import { type AgentEvent, type ClientFacts, isSubmitTool, mayChange } from '../agents/index.ts';
 import type { Acknowledged, Transcript } from '../record/index.ts';
@@ -72,7 +73,7 @@ export class Listener {
 
   /** What it said last, whatever came of it: the beginning of a long text. */
   get lastWords(): string {
-    return this.#kit.redact(this.#lastWords);
+    return this.#lastWords;
   }
 
   hear(events: readonly AgentEvent[]): void {
@@ -171,7 +172,7 @@ export class Listener {
     const said = this.#said;
     if (said === null)
       return { type: 'failure', failure: { code: 'no-end-record', message: 'the agent gave no end record' } };
-    const lacks = this.#lacks();
+    const lacks = toolsLacking(this.#required, this.#client.tools ?? null);
     const told = {
       ...(this.#failedTool === null ? {} : { failedTool: this.#failedTool }),
       ...(lacks.length === 0 ? {} : { lacks }),
@@ -180,16 +181,11 @@ export class Listener {
     return { type: 'success', chars: said.text.length, stop: said.stop, ...told };
   }
 
-  /** Of the tools that it is to have; of a client that does not tell, nothing is known. */
-  #lacks(): string[] {
-    const { tools } = this.#client;
-    return tools === undefined ? [] : this.#required.filter((tool) => !tools.includes(tool));
-  }
-
   #noteMessage({ role, text }: AgentEvent & { t: 'message' }): void {
     if (role !== 'assistant' || text.trim() === '') return;
     this.#failedTool = null;
-    this.#lastWords = text.slice(0, KEPT_CHARS);
+    // Before it is cut: half a secret would not be found.
+    this.#lastWords = this.#kit.redact(text).slice(0, KEPT_CHARS);
   }
 
   /** Of several the one that has been open longest: its limit must not start anew when another one ends. */

@@ -212,3 +212,44 @@ test('a wait is read where it is a number that makes sense', () => {
   expect(waits).toEqual([10, 0, null, null, null]);
   expect(retryAfterMs(attemptOutput('completed'))).toBeNull();
 });
+
+const unfit = (more: Partial<AttemptOutput> = {}) => failed('schema-invalid', { session: 's1', ...more });
+
+describe('S078, S079: a value that does not fit', () => {
+  const tries = start(['m/1', 'm/2']);
+
+  test('is told to its agent in the session, as often as the step says, and apart from tries at the task', () => {
+    const first = after(unfit(), tries, { repairs: 1 });
+    expect(first).toMatchObject({
+      type: 'repair',
+      session: 's1',
+      delayMs: 0,
+      tries: { repairs: 1, task: 0, model: 0 },
+    });
+    if (first.type !== 'repair') throw new Error('no repair');
+    expect(after(unfit(), first.tries, { repairs: 1 })).toMatchObject({ type: 'settle' });
+    expect(after(unfit(), first.tries, { repairs: 1, retry: { ...PLAN, attempts: 2 } })).toMatchObject({
+      type: 'retry',
+      class: 'task',
+      tries: { task: 1, repairs: 1 },
+    });
+    expect(after(unfit(), tries)).toMatchObject({ type: 'settle' });
+  });
+
+  test('what was done stays done in a session; without one the task would be done again', () => {
+    const sideEffects = true;
+    expect(after(unfit(), tries, { repairs: 1, sideEffects })).toMatchObject({ type: 'repair' });
+    expect(after(unfit({ session: null }), tries, { repairs: 1 })).toMatchObject({ type: 'repair', session: null });
+    expect(after(unfit({ session: null }), tries, { repairs: 1, sideEffects })).toMatchObject({ type: 'settle' });
+  });
+
+  test('not when the time of the attempt is over, when a rule says never, or for another failure', () => {
+    expect(after(unfit(), tries, { repairs: 1, leftMs: 0 })).toMatchObject({ type: 'settle' });
+    const never: RetryPlan = { ...PLAN, rules: [{ code: 'schema-invalid', as: 'never' }] };
+    expect(after(unfit(), tries, { repairs: 1, retry: never })).toMatchObject({ type: 'settle' });
+    for (const code of ['hidden-error', 'missing-output', 'no-changes'] as const) {
+      expect(after(failed(code, { session: 's1' }), tries, { repairs: 1 })).toMatchObject({ type: 'settle' });
+    }
+    expect(after(unfit({ proof: proof('survived') }), tries, { repairs: 1 })).toMatchObject({ type: 'settle' });
+  });
+});

@@ -23,12 +23,14 @@ const kit = {
 
 function listen(required: string[] = []) {
   const told: ChildEvent[] = [];
+  const submitted: unknown[] = [];
   const listener = new Listener(kit, (event) => void told.push(event), {
     transcript: () => nowhere,
     allowEmpty: false,
     required,
+    submit: (value) => void submitted.push(value),
   });
-  return { listener, told, hear: (...events: AgentEvent[]) => listener.hear(events) };
+  return { listener, told, submitted, hear: (...events: AgentEvent[]) => listener.hear(events) };
 }
 
 const progress = (told: ChildEvent[]) => told.flatMap((one) => (one.type === 'child.active' ? [one.progress] : []));
@@ -117,5 +119,33 @@ describe('tools that an agent is to have', () => {
     hear({ t: 'client', client: { version: '1.0.0' } }, final);
     expect(listener.end()).not.toHaveProperty('lacks');
     expect(listener.acknowledged).toEqual({ version: '1.0.0' });
+  });
+});
+
+const says = (text: string): AgentEvent => ({ t: 'message', role: 'assistant', text });
+
+describe('what counts at its end', () => {
+  const failing = (name: string): AgentEvent[] => [start('1', name), { ...end('1', name), ok: false } as AgentEvent];
+  const final: AgentEvent = { t: 'final', text: 'done', stop: 'stop', truncated: false };
+
+  test.each<[string, AgentEvent[], string | undefined]>([
+    ['a tool that failed, and nothing after it', failing('bash'), 'bash'],
+    ['and words after it', [...failing('bash'), says('It failed.')], undefined],
+    ['and words of nothing', [...failing('bash'), says(' ')], 'bash'],
+    ['and words of somebody else', [...failing('bash'), { t: 'message', role: 'user', text: 'go on' }], 'bash'],
+    ['and another tool that did well', [...failing('bash'), start('2', 'read'), end('2', 'read')], undefined],
+    ['and a value that was handed in', [...failing('bash'), { t: 'submitted', value: 1 }], undefined],
+    ['the tool that takes the value', failing('structured_output'), undefined],
+  ])('%s', (_, events, failedTool) => {
+    const { listener, hear } = listen();
+    hear(...events, final);
+    expect(listener.end()).toEqual({ type: 'success', chars: 4, stop: 'stop', ...(failedTool && { failedTool }) });
+  });
+
+  test('what it said last, and what it handed in', () => {
+    const { listener, submitted, hear } = listen();
+    hear(says('first'), says('last'), says(''), { t: 'submitted', value: { a: 1 } });
+    expect(listener.lastWords).toBe('last');
+    expect(submitted).toEqual([{ a: 1 }]);
   });
 });
