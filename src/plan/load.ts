@@ -12,6 +12,7 @@ import { asList, asRecord, fieldOf } from './path.ts';
 import { readPlanFile } from './read.ts';
 import { fillIn } from './resolve.ts';
 import { MAX_STEPS, planSchema } from './schema.ts';
+import { checkSameFile } from './same-file.ts';
 import { readSource, type Format, type Place } from './source.ts';
 import type { Finding, Loaded, Path, PlanError } from './types.ts';
 import { type PlanView, viewOf } from './view.ts';
@@ -142,6 +143,7 @@ function check(value: unknown, view: PlanView, options: ResolveOptions): Finding
     ...findings,
     ...cycles,
     ...checkTemplates(view, graph, cycles.length === 0),
+    ...(cycles.length === 0 ? checkSameFile(view, graph, options.cwd) : []),
     ...checkFolders(view, options.cwd, look),
   ];
 }

@@ -41,6 +41,8 @@ export interface OutputView {
   has: { schema: boolean; repair: boolean; file: boolean; files: boolean };
   schema: unknown;
   changes: string | null;
+  /** That it writes: where in the output each is named. */
+  files: { path: (string | number)[]; name: string }[];
 }
 
 export interface TextEntry {
@@ -97,7 +99,17 @@ function outputOf(output: Record<string, unknown> | null): OutputView | null {
     has: { schema: schema === true, repair: repair === true, file: file === true, files: files === true },
     schema: own(output, 'schema'),
     changes: asText(own(output, 'changes')),
+    files: filesIn(output),
   };
+}
+
+function filesIn(output: Record<string, unknown>): OutputView['files'] {
+  const one = asText(own(output, 'file'));
+  const more = asList(own(output, 'files')) ?? [];
+  return [
+    ...(one === null ? [] : [{ path: ['file'], name: one }]),
+    ...more.flatMap((name, index) => (typeof name === 'string' ? [{ path: ['files', index], name }] : [])),
+  ];
 }
 
 function endingOf(fields: Record<string, unknown>): Ending {

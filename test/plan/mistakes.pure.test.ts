@@ -52,6 +52,11 @@ describe('each mistake has its line, its field and its code', () => {
     ['a folder as file', `${two}    output: { file: x/ }\n`, ['8:21 steps[1].output.file bad-value']],
     ['a file twice', `${two}    output: { files: [a, ./a] }\n`, ['8:22 steps[1].output.files bad-value']],
     ['file and files', `${two}    output: { file: a, files: [b] }\n`, ['8:31 steps[1].output.files bad-value']],
+    [
+      'a file that two write side by side',
+      `${two}    output: { file: a/x }\n  - id: b\n    needs: []\n    run: ls\n    output: { files: [y, ./a/../a/x] }\n`,
+      ['12:26 steps[2].output.files[1] bad-value'],
+    ],
     ['file and schema', `${two}    output: { file: a, schema: {} }\n`, ['8:21 steps[1].output.file bad-value']],
     ['changes nobody can see', `${two}    output: { changes: required }\n`, ['8:24 steps[1].output.changes bad-value']],
     ['a number as id', `${head}  - id: 7\n    run: ls\n`, ['3:9 steps[0].id wrong-type']],
