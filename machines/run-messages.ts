@@ -195,17 +195,22 @@ export const noteLive = base.enqueueActions(({ context, event, enqueue }) => {
 export const noteOver = base.enqueueActions(({ context, event, enqueue }) => {
   assertEvent(event, 'attempt.over');
   endAttempt(context, enqueue, event);
+  tellAttemptOver(context, enqueue, event);
 });
 
+type AttemptOver = Extract<SteeringEvent, { type: 'attempt.over' }>;
+interface Enqueue {
+  assign: (what: Partial<RunContext>) => void;
+  sendTo: (target: string, event: SteeringEvent | AskEvent) => void;
+}
+
+/** To the messages that it may have had. Where its step is over too, that says it. */
+export function tellAttemptOver(context: RunContext, enqueue: Enqueue, over: AttemptOver): void {
+  for (const id of steersOf(context, over.step)) enqueue.sendTo(steeringActor(id), over);
+}
+
 /** Nobody hears of a closed attempt any more, and nobody waits for its questions. */
-export function endAttempt(
-  context: RunContext,
-  enqueue: {
-    assign: (what: Partial<RunContext>) => void;
-    sendTo: (target: string, event: SteeringEvent | AskEvent) => void;
-  },
-  over: Extract<SteeringEvent, { type: 'attempt.over' }>,
-): void {
+export function endAttempt(context: RunContext, enqueue: Enqueue, over: AttemptOver): void {
   const { at, step, attempt } = over;
   const { [step]: _closed, ...attempts } = context.attempts;
   const { recovery } = context;
@@ -216,7 +221,6 @@ export function endAttempt(
     unheard: context.unheard.filter((one) => one.step !== step),
     ...(isMoot ? { recovery: null } : {}),
   });
-  for (const id of steersOf(context, step)) enqueue.sendTo(steeringActor(id), over);
   for (const ask of context.asks) {
     if (ask.step === step && ask.attempt === attempt) enqueue.sendTo(askActor(ask.id), { type: 'ask.gone', at });
   }

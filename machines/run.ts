@@ -152,7 +152,10 @@ export const runMachine = base
         const attempt = context.attempts[output.step];
         if (attempt !== undefined) {
           const { step, at } = output;
-          messages.endAttempt(context, enqueue, { type: 'attempt.over', at, step, attempt });
+          const over = { type: 'attempt.over', at, step, attempt } as const;
+          messages.endAttempt(context, enqueue, over);
+          // Of one that is paused the step is not over: it can be spoken to when it is resumed.
+          if (output.outcome === 'paused') messages.tellAttemptOver(context, enqueue, over);
         }
         tellStepOver(context, enqueue, output);
         // It had no word left for these: its end says what came of them.

@@ -79,12 +79,12 @@ function changesBy(event: SteeringEvent, { targets }: SteeringContext): Change[]
         .flatMap((target) =>
           target.state === 'recovering'
             ? [{ step: target.step, at, state: 'recovering', attempt: null }]
-            : lost([target], ({ state }) => (state === 'queued' ? 'step-ended' : 'unconfirmed')),
+            : lost([target], reasonOfEnd),
         );
     case 'step.over':
       return lost(
         open.filter(({ step }) => step === event.step),
-        ({ state }) => (state === 'recovering' ? 'unconfirmed' : 'step-ended'),
+        reasonOfEnd,
       );
     case 'run.over':
       return lost(
@@ -118,6 +118,10 @@ function changesBy(event: SteeringEvent, { targets }: SteeringContext): Change[]
 /** One that is resumed for it is another than the one that was interrupted for it. */
 const isAwaiting = (state: TargetState, had: number | null, attempt: number): boolean =>
   state === 'scheduled' || (state === 'recovering' && had !== attempt);
+
+/** One that it was handed to has not said a word of it; one that has it in its queue has not taken it. */
+const reasonOfEnd = ({ state }: OpenTarget): UndeliveredReason =>
+  state === 'routed' || state === 'recovering' ? 'unconfirmed' : 'step-ended';
 
 const applied = (targets: OpenTarget[], change: Change): OpenTarget[] => {
   const { step, at } = change;
