@@ -104,7 +104,7 @@ export function stable(status: Status): Status {
     updatedAt: '',
     steps,
     usage: totalUsage(steps),
-    ...(nested === undefined ? {} : { nested: { ...nested, runs: nested.runs.map(stableNested) } }),
+    ...(nested === undefined ? {} : { nested: { total: nested.total, runs: nested.runs.map(stableNested) } }),
   };
 }
 

@@ -1179,8 +1179,11 @@ export interface Status {
   asks: AskStatus[];
   /** Of a nested run. */
   parent?: RunParent;
-  /** Runs that its children have started, once there was one: how many, and at most 16 of them. */
-  nested?: { total: number; runs: NestedStatus[] };
+  /**
+   * Runs that its children have started, once there was one: how many, at most 16 of them, and how many questions wait for an
+   * answer in all of them and below them (missing: none).
+   */
+  nested?: { total: number; asks?: number; runs: NestedStatus[] };
   /** Only while a record could not be written. */
   persistence?: 'degraded';
 }
@@ -1230,6 +1233,8 @@ export interface NestedStatus {
   name: string;
   /** Of its steps. */
   counts: Partial<Record<StepState, number>>;
+  /** Questions that wait for an answer in it and in the runs below it; missing: none. */
+  asks?: number;
   /** When it said so. */
   updatedAt: Instant;
 }

@@ -20,7 +20,8 @@ export function seeNested(known: readonly NestedSeen[], seen: readonly NestedSee
   const after = new Map(known.map((one) => [one.id, one]));
   const started: NestedSeen[] = [];
   const ended: NestedSeen[] = [];
-  for (const one of seen) {
+  for (const said of seen) {
+    const one = hasEnded(said) ? withoutAsks(said) : said;
     const before = after.get(one.id);
     if (before === undefined ? after.size >= MOST_NESTED : !isNews(before, one)) continue;
     after.set(one.id, one);
@@ -32,6 +33,11 @@ export function seeNested(known: readonly NestedSeen[], seen: readonly NestedSee
   return { known: [...after.values()], started, ended };
 }
 
+/** Nobody waits for an answer in a run that has ended. */
+function withoutAsks({ asks: _asks, ...rest }: NestedSeen): NestedSeen {
+  return rest;
+}
+
 function isNews(before: NestedSeen, after: NestedSeen): boolean {
   if (after.epoch !== before.epoch) return after.epoch > before.epoch;
   if (hasEnded(before)) return false;
@@ -40,7 +46,9 @@ function isNews(before: NestedSeen, after: NestedSeen): boolean {
 
 /** The part of a status; nothing where there is none. */
 export function nestedOf(known: NestedStatus[]): Pick<Status, 'nested'> {
-  return known.length === 0 ? {} : { nested: { total: known.length, runs: showNested(known) } };
+  if (known.length === 0) return {};
+  const asks = known.reduce((sum, one) => sum + (one.asks ?? 0), 0);
+  return { nested: { total: known.length, ...(asks === 0 ? {} : { asks }), runs: showNested(known) } };
 }
 
 /** What the journal says of one that goes on. */

@@ -1,5 +1,5 @@
 import { type Cause, type Status, type StepStatus, describeCause, describeProof } from '../client.ts';
-import { cut, oneLine, span, tokens } from './words.ts';
+import { count, cut, oneLine, span, tokens } from './words.ts';
 
 /** Longest reason in a row. */
 const REASON_CHARS = 160;
@@ -56,4 +56,13 @@ export function headline(status: Status, now = Date.now()): string {
   const some = partial === true ? ', but something completed' : '';
   const numbers = [span(startedAt, endedAt, now), tokens(usage)].filter((part) => part !== '').join(', ');
   return `${state}${reasonWords}${some} (${numbers})`;
+}
+
+/** Who waits for a person, in this run and below it; null: nobody. */
+export function waitingWords({ asks = [], nested }: Partial<Pick<Status, 'asks' | 'nested'>>): string | null {
+  const own = asks.filter(({ state }) => state === 'asked').length;
+  const below = nested?.asks ?? 0;
+  if (own + below === 0) return null;
+  const where = below === 0 ? '' : own === 0 ? ' in runs below' : `, ${below} of them in runs below`;
+  return `${count(own + below, 'question')} ${own + below === 1 ? 'waits' : 'wait'} for an answer${where}`;
 }

@@ -1,6 +1,6 @@
 import { type OwnerState, type RunDir, type Status, status as readStatus } from '../client.ts';
 import { EXIT } from './codes.ts';
-import { headline, stepRow } from './describe.ts';
+import { headline, stepRow, waitingWords } from './describe.ts';
 import { type PlaceOptions, failNotFound, failUnreadable } from './finding.ts';
 import { type Io, fail, printJson } from './io.ts';
 import { count, cut, oneLine, table } from './words.ts';
@@ -56,6 +56,7 @@ function page(record: Status, { dir, owner }: { dir: RunDir; owner: OwnerState }
     ...(hidden > 0 ? [`  and ${count(hidden, 'more step')}: see --json`] : []),
     ...parentLine(record),
     ...nestedLines(record),
+    ...waitingLines(record, owner),
     ...ownerLine(record, owner),
     ...(record.deadlineAt === undefined || owner === 'released' ? [] : [`ends at ${record.deadlineAt} at the latest`]),
     ...(record.persistence === undefined ? [] : ['the record could not be written; the runner tries again']),
@@ -72,9 +73,10 @@ function parentLine({ parent }: Status): string[] {
 function nestedLines({ nested }: Status): string[] {
   if (nested === undefined) return [];
   const { total, runs } = nested;
-  const rows = runs.map(({ id, state, step, counts, name }) => {
+  const rows = runs.map(({ id, state, step, counts, asks = 0, name }) => {
     const steps = Object.values(counts).reduce((sum, some) => sum + some, 0);
-    return [id, state, `${counts.completed ?? 0}/${steps} steps`, step, cut(name, NAME_CHARS)].map(oneLine);
+    const wait = asks === 0 ? '' : `${count(asks, 'question')} open`;
+    return [id, state, `${counts.completed ?? 0}/${steps} steps`, step, cut(name, NAME_CHARS), wait].map(oneLine);
   });
   const hidden = total - runs.length;
   return [
@@ -82,6 +84,12 @@ function nestedLines({ nested }: Status): string[] {
     ...table(rows).map((row) => `  ${row}`),
     ...(hidden > 0 ? [`  and ${count(hidden, 'more', 'more')}: see coxswain list`] : []),
   ];
+}
+
+/** Where nobody runs it any more nobody waits. */
+function waitingLines(record: Status, state: OwnerState): string[] {
+  const words = state === 'released' || state === 'lost' ? null : waitingWords(record);
+  return words === null ? [] : [`${words}: coxswain asks ${record.id}`];
 }
 
 function ownerLine({ owner }: Status, state: OwnerState): string[] {

@@ -10,6 +10,8 @@ import { SlotReader, readSlots } from './slots.ts';
 
 const STATUS_BYTES = 32 * 1024 * 1024;
 const MOST_NAME = 200;
+/** More a nest cannot have: what says so is not to be believed. */
+const MOST_ASKS = 64 * 257;
 
 const STATES: readonly StepState[] = [
   'pending',
@@ -43,6 +45,9 @@ const seenSchema = z.object({
   state: z.enum(['queued', 'running', 'stopping', 'finalizing', 'completed', 'failed', 'stopped', 'paused']),
   updatedAt: z.string().max(40),
   counts: z.record(z.string(), z.int().nonnegative()).transform(countsOf),
+  // An earlier version has none.
+  asks: z.array(z.object({ state: z.string() })).catch([]),
+  nested: z.object({ asks: z.int().nonnegative().optional() }).optional().catch(undefined),
   owner: ownerSchema,
 });
 type Seen = z.infer<typeof seenSchema>;
@@ -104,8 +109,15 @@ function summarize({ run: id, parent, depth, at }: NestSlot, dir: RunDir): Neste
     return { ...where, epoch: 0, seq: 0, name: '', state: 'queued', counts: {}, updatedAt: at };
   }
   const { epoch, seq, state, counts, updatedAt } = seen;
+  const asks = openAsks(seen);
   const name = seen.name.replaceAll(/\p{Cc}/gu, ' ').slice(0, MOST_NAME);
-  return { ...where, epoch, seq, name, state, counts, updatedAt };
+  return { ...where, epoch, seq, name, state, counts, ...(asks === 0 ? {} : { asks }), updatedAt };
+}
+
+/** In it, and as far as it knows below it. */
+function openAsks({ asks, nested }: Seen): number {
+  const own = asks.filter(({ state }) => state === 'asked').length;
+  return Math.min(own + (nested?.asks ?? 0), MOST_ASKS);
 }
 
 const ENDED: ReadonlySet<RunState> = new Set(['completed', 'failed', 'stopped', 'paused']);

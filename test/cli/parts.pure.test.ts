@@ -71,6 +71,16 @@ describe('the block', () => {
     expect(block(crowd, { columns: 80, rows: 10, now }).length).toBeLessThan(10);
   });
 
+  test('says who waits for a person, in this run and below', () => {
+    const status = statusWith([stepOf('a', 'running', { waiting: 'person' })], {
+      asks: [{ id: 'q', step: 'a', attempt: 1, text: { chars: 1, sha256: '' }, at: '', state: 'asked' }],
+      nested: { total: 2, asks: 1, runs: [] },
+    });
+    const lines = block(status, { columns: 120, rows: 24, now }).map(({ text }) => text);
+    expect(lines[0]).toContain('2 questions wait for an answer, 1 of them in runs below');
+    expect(lines[1]).toContain('waits for an answer');
+  });
+
   test('says what the next Ctrl-C will do', () => {
     const status = statusWith([stepOf('a', 'running')], {
       state: 'stopping',

@@ -69,7 +69,13 @@ describe('status', () => {
     } as const;
     const parent = { run: 'top', step: 'command', attempt: 1, depth: 1 };
     makeRunDir(cli.root, 'one', statusOf('one', { ...ended, parent, nested: { total: 17, runs: [nested] } }));
-    const { stdout } = await cli.run(['status', 'one']);
+    const asking = { ...nested, id: 'asking', state: 'running', asks: 2 } as const;
+    const waits = { total: 1, asks: 2, runs: [asking] };
+    makeRunDir(cli.root, 'top', statusOf('top', { owner: ownOwner(), nested: waits }));
+    const [{ stdout }, top] = await Promise.all([cli.run(['status', 'one']), cli.run(['status', 'top'])]);
+    expect(top.stdout).toMatch(
+      /asking +running .* 2 questions open\n2 questions wait for an answer in runs below: coxswain asks top\n/,
+    );
     expect(stdout).toContain('started by run top, step command, attempt 1 (depth 1)');
     expect(stdout).toContain('its steps have started 17 runs:\n  below  completed  2/3 steps  command  inner\n');
     expect(stdout).toContain('and 16 more: see coxswain list');

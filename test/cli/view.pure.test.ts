@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { liveView } from '../../src/cli/progress/live.ts';
+import { plainView } from '../../src/cli/progress/plain.ts';
 import type { Out } from '../../src/cli/out.ts';
 import { statusOf } from '../support/made-run.ts';
 
@@ -31,6 +32,20 @@ test('the live view draws at most ten times a second, only what has changed, and
   written.length = 0;
   vi.advanceTimersByTime(2000);
   expect(written).toEqual([]);
+});
+
+test('the plain view says once that somebody below waits', async () => {
+  const written: string[] = [];
+  let asks = 0;
+  const status = () => statusOf('r', { nested: { total: 1, ...(asks === 0 ? {} : { asks }), runs: [] } });
+  const view = plainView({ status, events: async function* () {} as never }, outTo(written));
+  vi.advanceTimersByTime(2000);
+  asks = 1;
+  vi.advanceTimersByTime(5000);
+  asks = 0;
+  vi.advanceTimersByTime(2000);
+  expect(written).toEqual(['1 question waits for an answer in runs below: coxswain asks r\n']);
+  await view.close();
 });
 
 function outTo(written: string[]): Out {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ladderFor } from '../../machines/attempt-outcome.ts';
-import { MOST_NESTED, seeNested, showNested } from '../../machines/policy/nested.ts';
+import { MOST_NESTED, nestedOf, seeNested, showNested } from '../../machines/policy/nested.ts';
 import type { Cause, NestedSeen, Rung, RunState } from '../../machines/protocol.ts';
 import { AT } from './models.ts';
 
@@ -90,6 +90,21 @@ describe('what is shown', () => {
   test('of many those that go on, and the last that have ended, at most 16', () => {
     expect(ids(showNested(runs(2, 30)))).toEqual([...Array.from({ length: 14 }, (_, n) => `e${n + 16}`), 'l0', 'l1']);
     expect(ids(showNested(runs(20, 3)))).toEqual(Array.from({ length: 16 }, (_, n) => `l${n}`));
+  });
+});
+
+describe('who waits for an answer below', () => {
+  test('is counted over all that are known, those that are not shown too', () => {
+    const many = runs(20, 0).map((one) => ({ ...one, asks: 2 }));
+    expect(nestedOf(many).nested).toMatchObject({ total: 20, asks: 40 });
+    expect(nestedOf(runs(2, 1)).nested).not.toHaveProperty('asks');
+  });
+
+  test('is nobody in a run that has ended', () => {
+    const { known } = seeNested([], [seen('a', 'running', { asks: 1 }), seen('b', 'paused', { asks: 1 })]);
+    expect(known.map(({ asks }) => asks)).toEqual([1, undefined]);
+    const over = seeNested(known, [seen('a', 'failed', { seq: 2, asks: 1 })]);
+    expect(nestedOf(over.known).nested).toEqual({ total: 2, runs: over.known });
   });
 });
 

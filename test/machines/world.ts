@@ -210,7 +210,18 @@ export class World {
         const seq = this.records.length % 7;
         const epoch = 1 + (this.records.length % 3 === 0 ? 1 : 0);
         const counts = { running: seq };
-        const seen = { id: `n${n}`, step: 'a', attempt: 1, depth: 1, epoch, seq, name: `${state} ${n}`, state, counts };
+        const seen = {
+          id: `n${n}`,
+          step: 'a',
+          attempt: 1,
+          depth: 1,
+          epoch,
+          seq,
+          name: `${state} ${n}`,
+          state,
+          counts,
+          asks: n % 3,
+        };
         this.run.send({ type: 'nested.seen', at: this.at(), runs: [{ ...seen, updatedAt: this.at() }] });
       },
     }));

@@ -60,6 +60,25 @@ test('each run sees those of its own children', () => {
   expect(createNestLooker(two.nest).look()).toEqual([]);
 });
 
+test('who waits for an answer is counted with those further below, and within bounds', () => {
+  const { nest } = makeNest();
+  const { dir } = nested(nest, 'one');
+  const looker = createNestLooker(nest);
+  const at = new Date(0).toISOString();
+  const ask = { id: 'a.1.q', step: 'a', attempt: 1, text: { chars: 1, sha256: '0' }, at, state: 'asked' as const };
+  const counted = (changes: object): unknown[] => {
+    says(dir, changes);
+    return looker.look().map(({ asks }) => asks);
+  };
+  expect(counted({ asks: [] })).toEqual([undefined]);
+  expect(counted({ asks: [ask, { ...ask, state: 'answered' }] })).toEqual([1]);
+  expect(counted({ asks: [ask], nested: { total: 1, asks: 2, runs: [] } })).toEqual([3]);
+  // Another version, or another program.
+  expect(counted({ asks: undefined })).toEqual([undefined]);
+  expect(counted({ asks: 'many', nested: { asks: -1 } })).toEqual([undefined]);
+  expect(counted({ asks: [ask], nested: { asks: 1e15 } })).toEqual([64 * 257]);
+});
+
 test('what is no status is passed over, until there is one', () => {
   const { root, nest } = makeNest();
   const { dir } = nested(nest, 'one');

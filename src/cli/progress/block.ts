@@ -1,5 +1,5 @@
 import type { Status, StepState, StepStatus } from '../../index.ts';
-import { why } from '../describe.ts';
+import { waitingWords, why } from '../describe.ts';
 import { cut, oneLine, span, tokens } from '../words.ts';
 
 /** How much room there is, and what time it is (milliseconds since 1970). */
@@ -51,6 +51,7 @@ function head(status: Status, { now }: Room): BlockLine {
     `${oneLine(status.name)} ${state}${reason}`,
     span(startedAt, undefined, now),
     `${ended} of ${steps.length} done`,
+    waitingWords(status) ?? '',
     tokens(usage),
     state === 'stopping' && cause?.type === 'runner-signal' ? 'again: kill at once' : '',
     status.persistence === undefined ? '' : 'the record cannot be written',
@@ -65,6 +66,7 @@ function stepLine(step: StepStatus, idWidth: number, { now }: Room): BlockLine {
 }
 
 function doing(step: StepStatus): string {
+  if (step.waiting !== undefined) return 'waits for an answer';
   if (isRunning(step)) return step.tool === undefined ? '' : oneLine(step.tool.name);
   if (step.error !== undefined) return step.error.code;
   return step.cause === undefined || step.state === 'completed' ? '' : why(step.cause);

@@ -83,6 +83,7 @@ const nestedStatusSchema = z.object({
   state: runState,
   name: z.string(),
   counts: nestedCounts,
+  asks: whole.exactOptional().describe('questions that wait for an answer in it and below it'),
   updatedAt: instant,
 }) satisfies z.ZodType<NestedStatus>;
 
@@ -148,6 +149,6 @@ export const statusSchema = z.object({
   steering: z.object({ counts: steeringCountsSchema, recent: z.array(steerStatusSchema) }),
   asks: z.array(askStatusSchema),
   parent: runParentSchema.exactOptional(),
-  nested: z.object({ total: whole, runs: z.array(nestedStatusSchema) }).exactOptional(),
+  nested: z.object({ total: whole, asks: whole.exactOptional(), runs: z.array(nestedStatusSchema) }).exactOptional(),
   persistence: z.literal('degraded').exactOptional(),
 }) satisfies z.ZodType<Status>;
