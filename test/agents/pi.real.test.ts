@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AgentEvent, createRegistry } from '../../src/agents/index.ts';
@@ -30,6 +30,7 @@ const SCENARIOS = {
     { text: 'Followed.' },
     { text: 'Last: {{lastUser}}' },
   ],
+  defined: [{ text: 'Seen.' }],
   bad: [{ error: { status: 400, message: 'Bad request (scripted)', type: 'invalid_request_error' } }],
   oneway: [waiting, { text: 'Seen.', gate: 'asked one-way' }, { text: 'Last: {{lastUser}}' }],
 };
@@ -241,6 +242,28 @@ test('a model that pi does not know is a failure to go on from, not a crash', as
     t: 'error',
     failure: { code: 'model-unavailable', detail: { exitCode: 1 } },
   });
+});
+
+test('what a definition says reaches its model: system prompt, tools, skills, and what it does not inherit', async () => {
+  writeFileSync(join(home.work, 'AGENTS.md'), 'The project says so.');
+  const skill = join(home.dir, 'counting');
+  mkdirSync(skill);
+  writeFileSync(join(skill, 'SKILL.md'), '---\nname: counting\ndescription: How to count.\n---\nOne, two.\n');
+  const child = await pi('defined', 'json', 'Look.', {
+    defines: {
+      systemPrompt: { append: 'You only look.' },
+      tools: { only: ['read', 'grep'] },
+      skills: [skill],
+      inherit: { context: false },
+    },
+  });
+  expect((await child.ended).code).toBe(0);
+  rmSync(join(home.work, 'AGENTS.md'));
+  const [request] = requestsOf('defined');
+  expect(request?.tools.toSorted()).toEqual(['grep', 'read']);
+  expect(request?.system).toContain('You only look.');
+  expect(request?.system).toContain('How to count.');
+  expect(request?.system).not.toContain('The project says so.');
 });
 
 test('the version', async () => {

@@ -34,6 +34,8 @@ export interface ModelRequest {
   lastUser: string;
   lastToolResult: string;
   tools: string[];
+  /** The texts of all messages with role system or developer. */
+  system: string;
 }
 
 export interface ModelStep {
@@ -119,6 +121,7 @@ interface Body {
   lastUser: string;
   lastToolResult: string;
   tools: string[];
+  system: string;
 }
 
 async function readAll(request: IncomingMessage): Promise<string> {
@@ -144,6 +147,7 @@ function readBody(text: string): Body {
     lastUser: userTexts.at(-1) ?? '',
     lastToolResult: texts('tool').at(-1) ?? '',
     tools: (body.tools ?? []).map((tool) => tool.function?.name ?? ''),
+    system: [...texts('system'), ...texts('developer')].join('\n'),
   };
 }
 

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type AgentEvent,
   type AgentSession,
+  type AgentSettings,
   type LaunchRequest,
   type Reply,
   createRegistry,
@@ -21,6 +22,8 @@ export interface PiChildOptions {
   /** Its folder; default one that no other child of this home has. */
   name?: string;
   args?: string[];
+  /** What its definition says besides. */
+  defines?: Partial<AgentSettings>;
   resume?: LaunchRequest['resume'];
   mailbox?: LaunchRequest['mailbox'];
 }
@@ -41,7 +44,7 @@ let count = 0;
 
 export async function startPiChild(options: PiChildOptions): Promise<PiChild> {
   const { home, mode, task, model, args, resume = null, mailbox = null } = options;
-  const definition = { name: 'pi', adapter: 'pi', mode, ...(args === undefined ? {} : { args }) };
+  const definition = { name: 'pi', adapter: 'pi', mode, ...(args === undefined ? {} : { args }), ...options.defines };
   const found = await createRegistry({ pi: definition }, { env: { COXSWAIN_AGENT_PI: PI_CLI } }).resolve('pi', 'task');
   if (found.type !== 'agent') throw new Error(found.message);
   const { adapter, settings } = found.agent;
@@ -59,7 +62,8 @@ export async function startPiChild(options: PiChildOptions): Promise<PiChild> {
     mailbox,
   };
   const launch = adapter.launch(request);
-  for (const folder of launch.folders ?? []) mkdirSync(folder, { recursive: true });
+  for (const folder of [request.privateDir, ...(launch.folders ?? [])]) mkdirSync(folder, { recursive: true });
+  for (const { path, text } of launch.files ?? []) writeFileSync(path, text, { mode: 0o600 });
   const [program = '', ...rest] = launch.argv;
   const child = spawn(program, rest, { cwd: launch.cwd, env: launch.env, stdio: ['pipe', 'pipe', 'pipe'] });
   return drive(child, adapter.open(request), launch.stdin);
