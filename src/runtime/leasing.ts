@@ -16,6 +16,8 @@ export async function leaseFor(
   { step, n, session: resumed }: PrepareInput,
   { agent, texts, token }: { agent: Agent; texts: RenderedStep; token: string },
 ): Promise<LeaseResult> {
+  // Commands have none, and there may be hundreds of them.
+  if (!agent.adapter.capabilities.resume) return { type: 'ok', lease: null };
   const request: SessionRequest = {
     settings: agent.settings,
     env: environment(kit, agent.settings.env, texts.env),
@@ -44,7 +46,6 @@ export async function leaseFor(
 
 /** A new session of an agent that names it by itself is nobody's before; one that is gone on with is known by its name. */
 function sessionOf(kit: Kit, { adapter }: Agent, request: SessionRequest): string | null {
-  if (!adapter.capabilities.resume) return null;
   const path = adapter.sessionPath?.(request) ?? null;
   if (path !== null || request.resume === null) return path;
   return join(kit.dir.root, 'sessions', adapter.id, nameOf(request.resume.session));
