@@ -1,4 +1,4 @@
-import { createLineSplitter } from '../process/index.ts';
+import { type LineHead, createLineSplitter } from '../process/index.ts';
 import type { Reply } from './adapter.ts';
 import { type Fields, readLine } from './json.ts';
 import type { Outbox } from './outbox.ts';
@@ -11,6 +11,8 @@ export interface LineReader {
   line(bytes: Buffer): void;
   /** One was dropped; the note of it is written. */
   tooLong?(): void;
+  /** Lines that are known by their head, and of which no more is wanted. */
+  head?: LineHead;
 }
 
 /**
@@ -27,6 +29,7 @@ export class Stdout {
     this.#out = out;
     this.#splitter = createLineSplitter({
       maxLineBytes: MAX_LINE_BYTES,
+      ...(reader.head === undefined ? {} : { head: reader.head }),
       line: (bytes) => reader.line(bytes),
       tooLong: (bytes) => {
         out.note('line-too-long', `a line of ${bytes} bytes was dropped`);

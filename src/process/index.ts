@@ -19,7 +19,13 @@ export { bootId, identify, isSame, startTimeOf, type Identity } from './identity
 export { createKin, note, type Kin } from './kin.ts';
 export type { Child, Clock, LaunchSpec, OwnChild } from './launch.ts';
 export { createLauncher, launch, type Launcher } from './launcher.ts';
-export { createLineSplitter, type LineHandlers, type LineSplitter, type LineSplitterOptions } from './lines.ts';
+export {
+  createLineSplitter,
+  type LineHandlers,
+  type LineHead,
+  type LineSplitter,
+  type LineSplitterOptions,
+} from './lines.ts';
 export { hostPlatform, type Platform } from './platform.ts';
 export type { SignalResult } from './signal.ts';
 export { suspects, type Suspect } from './suspects.ts';

@@ -34,7 +34,8 @@ test.runIf(process.platform === 'linux')(
     // All but what is still in the pipe has been read.
     const grown = bytesOf(pid, 'VmHWM') - before;
     writeFileSync(`${gate}.2`, '');
-    await until(() => attempt(() => cli.status(id).state) === 'completed', 'it has ended');
+    await until(() => existsSync(join(directory, 'results', '1.json')), 'it has ended');
+    await until(() => attempt(() => cli.status(id).state) === 'completed', 'and says so');
 
     expect(grown).toBeLessThan(64 * MiB);
     expect(statSync(join(directory, 'events.jsonl')).size).toBeLessThan(2 * MiB);

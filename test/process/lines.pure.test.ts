@@ -34,6 +34,8 @@ function random(seed: number): (below: number) => number {
   };
 }
 
+const known = (line: string): string => (line.startsWith('aab') ? 'aab' : line);
+
 describe('createLineSplitter', () => {
   it('agrees with a plain split over random bytes in random chunks', () => {
     for (let seed = 1; seed <= 400; seed += 1) {
@@ -47,6 +49,32 @@ describe('createLineSplitter', () => {
       }
       const max = below(2) === 0 ? 1_000 : below(20);
       expect({ seed, ...split(chunks, max) }).toEqual({ seed, ...naive(bytes, max) });
+    }
+  });
+
+  it('keeps no more than the head of a line that is known by it, however it comes', () => {
+    for (let seed = 1; seed <= 400; seed += 1) {
+      const below = random(seed);
+      // Few kinds of bytes, so that heads are met often.
+      const bytes = Buffer.from(Array.from({ length: below(200) }, () => [10, 97, 97, 98][below(4)] ?? 97));
+      const seen: Seen = { lines: [], long: [] };
+      const asked: string[] = [];
+      const splitter = createLineSplitter({
+        maxLineBytes: 12,
+        head: { bytes: 3, suffices: (head) => (asked.push(head.toString()), head.toString() === 'aab') },
+        line: (line) => seen.lines.push(line.toString()),
+        tooLong: (length) => seen.long.push(length),
+      });
+      for (let at = 0; at < bytes.length;) {
+        const next = at + 1 + below(9);
+        splitter.push(bytes.subarray(at, next));
+        at = next;
+      }
+      splitter.end();
+      const plain = naive(bytes, 12);
+      expect(asked.every((head) => head.length === 3)).toBe(true);
+      expect(seen.long).toEqual(plain.long);
+      expect({ seed, lines: seen.lines.map(known) }).toEqual({ seed, lines: plain.lines.map(known) });
     }
   });
 

@@ -88,6 +88,9 @@ export function readUnread(line: Buffer): PiRecord | null {
   return UNREAD.get(head.slice(HEAD.length, head.indexOf('"', HEAD.length))) ?? null;
 }
 
+/** So that nothing is gathered of a line of a megabyte that is dropped. */
+export const unreadHead = { bytes: HEAD_BYTES, suffices: (head: Buffer): boolean => readUnread(head) !== null };
+
 /** Throws nothing, whatever the fields hold. */
 export function readRecord(record: Fields): PiRecord {
   const name = string(record['type']);

@@ -18,7 +18,7 @@ import {
 } from './commands.ts';
 import { Ending, type PiMode } from './ending.ts';
 import { Messages, type Queue } from './messages.ts';
-import { type AssistantMessage, type PiRecord, readRecord, readUnread } from './records.ts';
+import { type AssistantMessage, type PiRecord, readRecord, readUnread, unreadHead } from './records.ts';
 import { sessionName } from './session-file.ts';
 import { Work } from './work.ts';
 
@@ -45,6 +45,7 @@ export class PiSession implements AgentSession {
     this.#stdout = new Stdout(this.#out, {
       line: (line) => this.#line(line),
       tooLong: () => this.#ending.tooLong(),
+      head: unreadHead,
     });
   }
 
