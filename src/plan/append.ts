@@ -1,4 +1,5 @@
 import { resolvePlan, type ResolveOptions } from './load.ts';
+import { outputFiles } from './output-file.ts';
 import type { PlanError, PlanErrorCode, ResolvedPlan, ResolvedStep } from './types.ts';
 
 export type AppendOptions = Pick<ResolveOptions, 'agents' | 'adapters' | 'proof' | 'look'>;
@@ -37,8 +38,10 @@ export function resolveAppend(steps: readonly unknown[], known: ResolvedPlan, op
 }
 
 /** A step as far as later ones can see it. */
-function stubOf({ id, needs }: ResolvedStep): object {
-  return { id, needs, run: ['true'], template: false };
+function stubOf({ id, needs, cwd, output }: ResolvedStep): object {
+  const stub = { id, needs, run: ['true'], template: false };
+  const files = outputFiles(output);
+  return files.length === 0 ? stub : { ...stub, cwd, output: { files } };
 }
 
 function fromHere(field: string, before: number): string {

@@ -40,6 +40,8 @@ export const check = (kit: Kit) =>
     if (begun === undefined)
       throw new Error(`step ${step} has something to show, and nobody saw what was there before`);
     const { findings, written } = await begun.look(() => kit.now());
+    // What was handed in has gone where it belongs; what there was before may be needed again.
+    kit.checks.set(step, begun.next());
     keepFiles(kit, step, written);
     return withoutSecrets(findings, kit);
   });

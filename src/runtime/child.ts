@@ -16,7 +16,7 @@ import {
 } from '../record/index.ts';
 import type { Kit } from './kit.ts';
 import { type Recorded, launchRecord, recordAcknowledged, recordLaunch, requestFor } from './launching.ts';
-import { Listener } from './listener.ts';
+import { type Answer, Listener } from './listener.ts';
 import { outputOf, valueOutput, wholeText } from './output-of.ts';
 import type { Output } from './outputs.ts';
 import { Post, makeMailbox } from './post.ts';
@@ -114,6 +114,8 @@ class Writer {
   #transcript: Transcript | null = null;
   /** Null: the step has nothing to show but its word. */
   readonly #check: Check | null;
+  /** What a value may have to be read from. */
+  #answer: Answer = { text: '', truncated: false };
   #closed = false;
   #sessionFile: string | null = null;
   /** Of what is started; null: nothing has been. */
@@ -151,6 +153,9 @@ class Writer {
       allowEmpty: prepared.step.allowEmpty,
       required: prepared.agent.settings.tools?.required ?? [],
       submit: (value) => this.#check?.submissions?.add(value),
+      answer: (answer) => {
+        if (this.#check !== null) this.#answer = answer;
+      },
     });
     this.post = new Post(this.#session, {
       kit,
@@ -275,7 +280,7 @@ class Writer {
     const output = outputOf(said, lastWords, spoken);
     if (this.#check === null) return output;
     const { structured } = this.#prepared.agent.adapter.capabilities;
-    const text = said?.type === 'final' && structured !== 'tool' ? wholeText(said, this.#paths) : '';
+    const text = said?.type === 'final' && structured !== 'tool' ? wholeText(this.#answer, this.#paths) : '';
     this.#check.submissions?.read(text, this.#request.run !== null);
     return valueOutput(this.#check, spoken) ?? output;
   }

@@ -16,6 +16,12 @@ export type Said =
 
 const EMPTY: Said = { type: 'final', text: '', stop: 'stop', truncated: false };
 
+export interface Answer {
+  text: string;
+  /** It is only the beginning. */
+  truncated: boolean;
+}
+
 interface ListenerOptions {
   transcript: () => Transcript;
   allowEmpty: boolean;
@@ -23,6 +29,8 @@ interface ListenerOptions {
   required?: readonly string[];
   /** Takes a value that was handed in. Default: there is nobody who wants it. */
   submit?: (value: unknown) => void;
+  /** Takes the answer as it was given, with what is secret in it. Default: there is nobody who wants it. */
+  answer?: (answer: Answer) => void;
 }
 
 type ListenerKit = Pick<Kit, 'now' | 'touch' | 'redact'>;
@@ -38,6 +46,7 @@ export class Listener {
   readonly #allowEmpty: boolean;
   readonly #required: readonly string[];
   readonly #submit: (value: unknown) => void;
+  readonly #answer: (answer: Answer) => void;
   #said: Said | null = null;
   #lastActive = Number.NEGATIVE_INFINITY;
   #lastProgress = Number.NEGATIVE_INFINITY;
@@ -51,7 +60,7 @@ export class Listener {
   constructor(
     kit: ListenerKit,
     tell: (event: ChildEvent) => void,
-    { transcript, allowEmpty, required = [], submit = () => {} }: ListenerOptions,
+    { transcript, allowEmpty, required = [], submit = () => {}, answer = () => {} }: ListenerOptions,
   ) {
     this.#kit = kit;
     this.#tell = tell;
@@ -59,6 +68,7 @@ export class Listener {
     this.#allowEmpty = allowEmpty;
     this.#required = required;
     this.#submit = submit;
+    this.#answer = answer;
   }
 
   get said(): Said | null {
@@ -203,6 +213,7 @@ export class Listener {
       return { type: 'error', failure: { ...failure, message: this.#kit.redact(failure.message) } };
     }
     const { text, stop, truncated } = event;
+    this.#answer({ text, truncated });
     if (text.trim() === '' && !this.#allowEmpty) {
       return { type: 'error', failure: { code: 'empty-output', message: 'it ended well and said nothing' } };
     }

@@ -4,7 +4,7 @@ import type { AttemptInput } from '../../machines/protocol.ts';
 import { type Check, MAX_VALUE_BYTES, type Written } from '../quality/index.ts';
 import { type AttemptPaths, type RawLog, type Redactor, digest, makeDir, troubleOf } from '../record/index.ts';
 import type { Kit } from './kit.ts';
-import type { Said } from './listener.ts';
+import type { Answer, Said } from './listener.ts';
 import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
 import { withoutSecrets } from './value.ts';
 
@@ -57,7 +57,7 @@ function textReference(text: string, { kit, input }: Spoken): Output {
 }
 
 /** The last word whole, where a value is to be read from it: of a long one only the beginning is held in memory. */
-export function wholeText({ text, truncated }: Said & { type: 'final' }, { stdout }: AttemptPaths): string {
+export function wholeText({ text, truncated }: Answer, { stdout }: AttemptPaths): string {
   if (!truncated) return text;
   try {
     return statSync(stdout).size > MAX_VALUE_BYTES ? text : readFileSync(stdout, 'utf8');

@@ -17,7 +17,7 @@ const known: ResolvedPlan = planFrom(
       agents: { mine: { adapter: 'pi' } },
       steps: [
         { id: 'scout', task: 'look {{ x }}', template: false },
-        { id: 'fix', task: 'fix', needs: ['scout'] },
+        { id: 'fix', task: 'fix', needs: ['scout'], output: { files: ['report.md'] } },
       ],
     },
     options,
@@ -54,6 +54,7 @@ describe('steps for a run that goes on', () => {
     ],
     [[{ id: 'z', task: 'x', agent: 'nobody' }], 'steps[0].agent', 'unknown-agent'],
     [[{ id: 'z', task: 'x', soon: true }], 'steps[0].soon', 'unknown-field'],
+    [[{ id: 'z', task: 'x', needs: [], output: { file: './report.md' } }], 'steps[0].output.file', 'bad-value'],
     [[{ id: 'z' }], 'steps[0]', 'no-task'],
     [['z'], 'steps[0]', 'wrong-type'],
     [[{ id: 'z', task: '{{ steps.checks.output }}' }], 'steps[0].task', 'unknown-step'],

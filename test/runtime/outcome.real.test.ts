@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { PlanInput } from '../../src/plan/index.ts';
 import type { RunResult, StepResult } from '../../src/record/index.ts';
@@ -145,6 +145,38 @@ describe('values', () => {
     expect(told !== null && 'text' in told && told.text).toMatch(/^do it\n\nEnd with the result as JSON/);
   });
 });
+
+test('a secret in a value is in no record of the run', async () => {
+  const { rig, steps } = await endOf({
+    version: 1,
+    steps: [
+      {
+        id: 'a',
+        env: { API_TOKEN: 'sentinel-0123456789', PIN_CODE_KEY: '8642097531' },
+        run: sh(`printf '{"said":"it is %s","%s":1,"pin":%s}' "$API_TOKEN" "$API_TOKEN" "$PIN_CODE_KEY"`),
+        output: { schema: { type: 'object' } },
+      },
+      {
+        id: 'unfit',
+        needs: [],
+        env: { API_TOKEN: 'sentinel-0123456789' },
+        run: sh(`printf '{"%s":1}' "$API_TOKEN"`),
+        output: { schema: { additionalProperties: false } },
+      },
+    ],
+  });
+  expect(stepIn(steps, 'a').output).toEqual({
+    value: { said: 'it is [redacted API_TOKEN]', '[redacted API_TOKEN]': 1, pin: '[redacted PIN_CODE_KEY]' },
+  });
+  expect(stepIn(steps, 'unfit').error?.message).toContain('/[redacted API_TOKEN] must not be there');
+  const found = filesBelow(rig.dir.path).filter((file) => /sentinel-0123|8642097531/.test(readFileSync(file, 'utf8')));
+  expect(found.map((file) => basename(file)).toSorted()).toEqual(['plan.json', 'stdout.jsonl', 'stdout.jsonl']);
+});
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((one) =>
+    one.isFile() ? [join(one.parentPath, one.name)] : [],
+  );
 
 describe('files', () => {
   test('S042, S081: only what this attempt has written, and written whole, is named', async () => {
