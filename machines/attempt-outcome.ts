@@ -61,8 +61,22 @@ export const isCommitted = (context: AttemptContext): boolean =>
   context.exit !== null && (context.end !== null || context.drained);
 
 export function inputOf(context: AttemptContext): AttemptInput {
-  const { step, n, token, agent, model, ladder, limits, leftovers, delivery, deadlineAt, session, resumes, at } =
-    context;
+  const {
+    step,
+    n,
+    token,
+    agent,
+    model,
+    ladder,
+    limits,
+    leftovers,
+    delivery,
+    deadlineAt,
+    session,
+    resumes,
+    listens,
+    at,
+  } = context;
   const { expects, repair } = context;
   return {
     step,
@@ -79,6 +93,7 @@ export function inputOf(context: AttemptContext): AttemptInput {
     resumes,
     expects,
     repair,
+    listens,
     at,
   };
 }

@@ -340,6 +340,7 @@ export const attemptMachine = base
         assertEvent(event, 'child.session');
         return { session: event.session };
       }),
+      noteListens: base.assign({ listens: true }),
       noteModel: base.assign(({ event }) => {
         assertEvent(event, 'child.model');
         return { model: event.model };
@@ -387,6 +388,7 @@ export const attemptMachine = base
       'child.usage': { actions: 'noteUsage' },
       'child.session': { actions: 'noteSession' },
       'child.model': { actions: 'noteModel' },
+      'child.listens': { actions: 'noteListens' },
       'child.ended': { actions: 'noteEnd' },
       // Once the attempt is ending, what the agent makes of it no longer matters.
       'child.resumed': { actions: 'passOver' },

@@ -42,6 +42,7 @@ const VOLATILE_STEP = [
   'lastActivityAt',
   'lastProgressAt',
   'tool',
+  'listens',
 ] as const satisfies readonly (keyof StepStatus)[];
 /** Dropped of a step only while it runs: the model and the usage are journaled when the attempt closes. */
 const VOLATILE_WHILE_RUNNING = ['usage', 'model'] as const satisfies readonly (keyof StepStatus)[];

@@ -49,6 +49,7 @@ interface AttemptContext {
   usage: Usage;
   tool: OpenTool | null;
   forcedExit: boolean;
+  listens: boolean;
   activity: Activity;
   lastActivityAt: Instant | null;
   lastProgressAt: Instant | null;
@@ -162,6 +163,7 @@ function liveStep(plan: StepPlan, snapshot: AnyMachineSnapshot): StepStatus {
     startedAt: step.startedAt,
     usage: step.attempts.reduce((sum, one) => addUsage(sum, one.usage), attempt.usage),
     activity: attempt.activity,
+    ...(attempt.listens ? {} : { listens: false as const }),
     ...(step.attempts.length === 0 ? {} : closedBefore(step)),
     ...(attempt.model === null ? {} : { model: attempt.model }),
     ...(attempt.pid === null ? {} : { pid: attempt.pid }),

@@ -342,6 +342,8 @@ export type ChildEvent =
   | { type: 'child.usage'; at: Instant; usage: Usage }
   | { type: 'child.session'; at: Instant; session: string }
   | { type: 'child.model'; at: Instant; model: string }
+  /** From now on it can be spoken to. */
+  | { type: 'child.listens'; at: Instant }
   /** The protocol said that the work is done. */
   | { type: 'child.ended'; at: Instant; end: AgentEnd }
   /** What looked like the end was not: the agent went on. */
@@ -396,6 +398,8 @@ export interface AttemptInput {
   expects: Expected | null;
   /** What the attempt before ended with, and this one is to put right. */
   repair: Failure | null;
+  /** It can be spoken to; one that cannot may say later that it can (`child.listens`). */
+  listens: boolean;
   at: Instant;
 }
 
@@ -600,6 +604,8 @@ export type PrepareOutput =
       ladder: Rung[];
       /** Its session can be gone on with. */
       resumes: boolean;
+      /** It can be spoken to without having said so. */
+      listens: boolean;
       /** The attempt has this session of the agent to itself; null: there is none to be had. */
       lease: LeasedSession | null;
     }
@@ -1093,6 +1099,8 @@ export interface StepStatus {
   proof?: ProofSummary;
   /** Its agent has asked something, and nobody has answered yet. */
   waiting?: 'person';
+  /** Only while it runs, and only where its agent cannot be spoken to (yet). */
+  listens?: false;
   /** The attempts so far, their models and what became of them; at most the last 20. */
   attempts?: AttemptStatus[];
 }

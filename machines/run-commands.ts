@@ -77,6 +77,8 @@ function viewOf(context: RunContext): CommandView {
       return settled.findLast((one) => one.step === id)?.outcome ?? null;
     },
     anyLive: live.length > 0,
+    // The agent itself is asked: it may have begun to listen a moment ago.
+    listens: () => true,
     anyPaused: settled.some(({ outcome }) => outcome === 'paused'),
     steps: steps.length,
     ask: (id) => {

@@ -45,6 +45,7 @@ export interface StepContext {
   ladder: Rung[];
   /** Sessions of its agent can be gone on with. */
   resumes: boolean;
+  listens: boolean;
   /** Those before a pause included. */
   attempts: AttemptOutput[];
   /** The agent's session that its attempts go on in, after a pause. */
@@ -210,8 +211,8 @@ export const stepMachine = base
       noteReady: base.assign(({ event }) => {
         const output = (event as unknown as DoneActorEvent<PrepareOutput>).output;
         if (output.type !== 'ready') return {};
-        const { token, ladder, resumes, lease, at } = output;
-        return { token, ladder, resumes, lease, at };
+        const { token, ladder, resumes, listens, lease, at } = output;
+        return { token, ladder, resumes, listens, lease, at };
       }),
       recordLeased: base.enqueueActions(({ context, enqueue }) => {
         const { lease, at, plan, n: attempt } = context;
@@ -343,6 +344,7 @@ export const stepMachine = base
       token: '',
       ladder: [],
       resumes: false,
+      listens: false,
       attempts: [...(input.before?.attempts ?? [])],
       session: input.before?.session ?? null,
       lease: null,
@@ -407,6 +409,7 @@ export const stepMachine = base
             resumes: context.resumes,
             expects: context.plan.expects ?? null,
             repair: context.repair?.failure ?? null,
+            listens: context.listens,
             at: context.at,
           }),
           onDone: [

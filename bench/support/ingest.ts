@@ -39,6 +39,7 @@ export function ingest(bytes: Buffer, folder: string): void {
     resumes: false,
     expects: null,
     repair: null,
+    listens: true,
     at,
   };
   const attempt = createActor(machine, { input });

@@ -21,6 +21,8 @@ export interface CommandView {
   /** Null: there is no such step. */
   step(id: StepId): 'pending' | 'live' | StepOutcome | null;
   anyLive: boolean;
+  /** Of a step that runs: whether its agent can be spoken to; without a step: of any. */
+  listens(id?: StepId): boolean;
   anyPaused: boolean;
   steps: number;
   /** Null: nobody has asked that. */
@@ -156,7 +158,10 @@ function unlessReachable(view: CommandView, step: StepId | undefined): Refusal |
     if (state === null) return noStep(step);
     if (state !== 'pending' && state !== 'live' && state !== 'paused')
       return undelivered('step-ended', stepIs(step, state));
+    if (state === 'live' && !view.listens(step))
+      return undelivered('unsupported', `step ${nameOf(step)} cannot be spoken to`);
   } else if (!view.anyLive) return undelivered('step-ended', 'no step runs');
+  else if (!view.listens()) return undelivered('unsupported', 'no step that runs can be spoken to');
   return view.openSteers < MOST_STEERS
     ? null
     : undelivered('inbox-full', `${view.openSteers} messages are open, and no more may be`);
@@ -212,6 +217,8 @@ export function viewOfStatus(status: Status): CommandView {
       return known === undefined ? null : LIVE[known] ? 'live' : (known as 'pending' | StepOutcome);
     },
     anyLive: steps.some((step) => LIVE[step.state]),
+    listens: (id) =>
+      steps.some((step) => (id === undefined || step.id === id) && LIVE[step.state] && step.listens !== false),
     anyPaused: steps.some((step) => step.state === 'paused'),
     steps: steps.length,
     ask: (id) => {

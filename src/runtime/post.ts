@@ -137,7 +137,10 @@ export class Post {
         tell({ type: 'child.ask-gone', at: kit.now(), ask: askId(input.step, input.n, id) }),
       ),
       onReview: kit.guard(({ seq, active }) => tell({ type: 'child.review', at: kit.now(), seq, active })),
-      onCapability: () => {},
+      onCapability: kit.guard(() => {
+        tell({ type: 'child.listens', at: kit.now() });
+        kit.touch();
+      }),
       onProblem: kit.guard(({ code, message }) => note(`mailbox: ${code}: ${message}`)),
     });
   }

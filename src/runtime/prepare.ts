@@ -1,5 +1,6 @@
 import { fromPromise } from 'xstate';
 import type { Failure, PrepareInput, PrepareOutput, Rung } from '../../machines/protocol.ts';
+import type { Capabilities } from '../agents/index.ts';
 import { type RenderedStep, type ResolvedStep, type Scope, renderStep } from '../plan/index.ts';
 import { newToken } from '../process/index.ts';
 import { beginCheck } from './check.ts';
@@ -44,9 +45,16 @@ export const prepare = (kit: Kit) =>
     if (signal.aborted || kit.table.isShut) giveBack();
     else signal.addEventListener('abort', giveBack);
     kit.prepared.set(step.id, { agent, version, step, texts, token, container: contained.container });
-    const { resume: resumes } = agent.adapter.capabilities;
-    return { type: 'ready', at: kit.now(), token, ladder: ladderFor(kit, agent), resumes, lease: leased.lease };
+    const { capabilities } = agent.adapter;
+    const ladder = ladderFor(kit, agent);
+    return { type: 'ready', at: kit.now(), token, ladder, ...asked(capabilities), lease: leased.lease };
   });
+
+/** What of its agent the machines have to know. */
+const asked = ({ resume, steerLive, followUp, mailbox }: Capabilities) => ({
+  resumes: resume,
+  listens: steerLive || followUp !== 'none' || mailbox === 'expected',
+});
 
 /** What the attempt may have started in its turn ends first: it has a record to finish, and children of its own. */
 function ladderFor({ nest }: Kit, { settings, adapter }: Prepared['agent']): Rung[] {

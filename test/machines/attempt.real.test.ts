@@ -36,6 +36,8 @@ const NOT_FEASIBLE: Record<string, string> = {
     'whoever watches is stopped in the step that ends the work, and what it said before has been heard: a net',
   'attempt child.ended #0':
     'the end record has to be read later than the exit is told: a race of the pipe with the signal of the child, which nobody can arrange',
+  'attempt child.listens #0':
+    'a pi can be spoken to from the beginning; a program that says so later is one of the runtime tests of commands',
   'attempt limit.reached #0': 'as for activity.changed',
   'attempt.draining xstate.after.drainLimit.attempt.draining #0':
     'the child port drains in 8 s at most, the limit is 10 s: a net under a port that never says so',
@@ -75,6 +77,8 @@ const real = (watched: Partial<AttemptLimits>, expects: AttemptInput['expects'] 
       case 'child.usage':
       case 'child.session':
         return works;
+      case 'child.listens':
+        return false;
       case 'child.tool':
         return works || (alive && snapshot.matches('terminating'));
       // Whoever holds its pipe goes on when it has gone.
@@ -393,6 +397,7 @@ describe('attempt on real child processes', () => {
 
   test.each([
     ['attempt child.ended #0', [started, exited, ended], 0, 'draining'],
+    ['attempt child.listens #0', [started, 'end', { type: 'child.listens', at: AT }], 0, 'terminating'],
     ['attempt limit.reached #0', [started, 'end', late('limit.reached')], 0, 'terminating'],
     ['attempt activity.changed #0', [started, 'end', late('activity.changed')], 0, 'terminating'],
     ['attempt.draining xstate.after.drainLimit.attempt.draining #0', [started, exited], 10_000, 'terminating'],

@@ -100,6 +100,7 @@ export const attemptModel: PathModel = {
     resumes: true,
     expects: { value: true, repairs: 1, files: ['a.txt'], changes: true },
     repair: null,
+    listens: false,
     at: AT,
   } satisfies AttemptInput,
   variants: table({
@@ -359,13 +360,14 @@ export const stepModel: PathModel = {
     'step.extend': [{ type: 'step.extend', at: AT, deadlineAt: AT, limitMs: 1_000 } as never],
     'models.cooling': [{ type: 'models.cooling', cooling: {} } as never],
     'xstate.done.actor.prepare': [
-      done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER, resumes: true, lease: null }),
+      done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER, resumes: true, listens: true, lease: null }),
       done('prepare', {
         type: 'ready',
         at: AT,
         token: 't',
         ladder: LADDER,
         resumes: true,
+        listens: true,
         lease: { session: 'a.1', from: null },
       }),
       done('prepare', { type: 'refused', at: AT, failure: { code: 'cwd-missing', message: 'no' } }),

@@ -10,6 +10,7 @@ const view: CommandView = {
   cause: null,
   step: (id) => (({ a: 'live', b: 'pending', c: 'failed', d: 'paused' }) as const)[id] ?? null,
   anyLive: true,
+  listens: () => true,
   anyPaused: true,
   steps: 4,
   ask: (id) => (({ open: 'open', over: 'ended' }) as const)[id] ?? null,
@@ -45,6 +46,13 @@ const cases: [string, Partial<CommandView>, Command, string][] = [
   ['not-waiting', {}, { type: 'answer', ...some, ask: 'over', text }, 'ask over has been answered'],
   ['step-ended', {}, { type: 'steer', ...some, step: 'c', mode: 'now', text }, 'step c has failed'],
   ['step-ended', { anyLive: false }, { type: 'steer', ...some, mode: 'now', text }, 'no step runs'],
+  [
+    'unsupported',
+    { listens: () => false },
+    { type: 'steer', ...some, step: 'a', mode: 'now', text },
+    'step a cannot be',
+  ],
+  ['unsupported', { listens: () => false }, { type: 'steer', ...some, mode: 'now', text }, 'no step that runs'],
   ['inbox-full', { openSteers: 64 }, { type: 'steer', ...some, mode: 'now', text }, '64 messages are open'],
   ['run-ended', { run: 'stopping', cause: STOP }, { type: 'steer', ...some, mode: 'now', text }, 'being ended (stop)'],
 ];

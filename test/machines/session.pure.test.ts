@@ -36,7 +36,7 @@ function begin(change: Partial<StepInput['plan']> = {}) {
     happened,
     asked,
     ready: (lease: LeasedSession | null) =>
-      done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER, resumes: true, lease }),
+      done('prepare', { type: 'ready', at: AT, token: 't', ladder: LADDER, resumes: true, listens: true, lease }),
     refused: () =>
       done('prepare', { type: 'refused', at: AT, failure: { code: 'session-busy', message: 'r1 has it' } }),
     ended: (...of: Parameters<typeof attemptOutput>) => done('attempt', attemptOutput(...of)),

@@ -19,7 +19,7 @@ import { models } from './models.ts';
 const TRANSITIONS: Record<keyof typeof machines, number> = {
   run: 67,
   step: 32,
-  attempt: 65,
+  attempt: 66,
   activity: 33,
   termination: 20,
   finalize: 18,

@@ -248,6 +248,7 @@ export class World {
             token: 't',
             ladder: LADDER,
             resumes: true,
+            listens: true,
             lease: { session: 's', from: null },
           }),
         ),

@@ -68,6 +68,8 @@ async function withAgents(
   return { run, agents };
 }
 
+const steerable = (run: Run): string[] =>
+  can(run.status()).flatMap(({ command, step }) => (command === 'steer' ? [step ?? 'run'] : []));
 const verdictOf = ({ verdict, reason }: Answered): string => (reason === undefined ? verdict : `${verdict} ${reason}`);
 
 describe('stop, interrupt, resume', () => {
@@ -202,12 +204,22 @@ describe('steer', () => {
   test('S043: a command step cannot be spoken to, and says so at once', async () => {
     const run = await begin({ version: 1, steps: [sleeper('a')] });
     await recorded(run, 'attempt.started');
+    expect(steerable(run)).toEqual([]);
     const answered = await run.steer('hello');
     expect(verdictOf(answered)).toBe('undelivered unsupported');
     await run.stop();
     const { records } = await conclude(run);
     expect(records.find(({ type }) => type === 'notice')).toMatchObject({ about: 'steering', state: 'undelivered' });
     expect(records.some(({ type }) => type === 'steer.queued')).toBe(false);
+  });
+
+  test('a program that says that it listens can be spoken to from then on', async () => {
+    const script = `cd "$COXSWAIN_STEER_DIR" && printf '{"v":1,"modes":["now"]}' > .c && mv .c capability.json; sleep 600`;
+    const run = await begin({ version: 1, steps: [{ id: 'a', run: script }] });
+    for await (const status of run.watch()) if (status.steps[0]?.listens === undefined && status.steps[0]?.pid) break;
+    expect(steerable(run)).toEqual(['run', 'a']);
+    await run.stop();
+    await conclude(run);
   });
 
   test('several agents: each has its own end, and the answer says which', async () => {

@@ -140,6 +140,7 @@ export const attemptInput = (given: Partial<AttemptInput> & Pick<AttemptInput, '
   leftovers: 'end',
   delivery: 'auto',
   resumes: false,
+  listens: true,
   deadlineAt: null,
   session: null,
   expects: null,

@@ -61,6 +61,7 @@ const stepStatusSchema = z.object({
   forcedExit: z.boolean().exactOptional(),
   proof: proofSummarySchema.exactOptional(),
   waiting: z.literal('person').exactOptional().describe('its agent has asked something'),
+  listens: z.literal(false).exactOptional().describe('it runs, and cannot be spoken to (yet)'),
   attempts: z.array(attemptStatusSchema).exactOptional(),
 }) satisfies z.ZodType<StepStatus>;
 
