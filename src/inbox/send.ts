@@ -22,7 +22,7 @@ export async function sendCommand(dir: ControlPaths, command: Outgoing): Promise
   if (!existsSync(dir.control)) return noControl(dir);
   const id = command.id ?? ulid();
   const file: CommandFile = { v: 1, ...command, id };
-  const name = `${safeId(id)}.json`;
+  const name = nameFor(command.id, id);
   const draft = join(dir.controlTemp, `${ulid()}.json`);
   const place = join(dir.control, name);
   try {
@@ -40,6 +40,11 @@ export async function sendCommand(dir: ControlPaths, command: Outgoing): Promise
   // Whoever closed the inbox in between may have looked into it for the last time.
   if (existsSync(dir.closed) && (await takeBack(place))) return closed;
   return { type: 'sent', id: safeId(id), sha256: meaningOf({ ...file }) };
+}
+
+/** An id that somebody chose may be another's, too: each file has a name of its own, so that none takes the place of one not read yet. */
+function nameFor(chosen: string | undefined, id: string): string {
+  return chosen === undefined ? `${id}.json` : `${safeId(id).slice(0, 100)}.${ulid()}.json`;
 }
 
 const closed: Sent = { type: 'refused', reason: 'closed', message: 'the run has ended: it takes no more commands' };

@@ -32,7 +32,11 @@ export function resolveAppend(steps: readonly unknown[], known: ResolvedPlan, op
   if (loaded.type === 'ok') return { type: 'ok', steps: loaded.plan.steps.slice(before) };
   return {
     type: 'invalid',
-    errors: loaded.errors.map((error) => ({ ...error, field: fromHere(error.field, before) })),
+    errors: loaded.errors.map((error) => ({
+      ...error,
+      field: fromHere(error.field, before),
+      message: fromHere(error.message, before, 'a step of the run'),
+    })),
     more: loaded.more,
   };
 }
@@ -44,10 +48,11 @@ function stubOf({ id, needs, cwd, output }: ResolvedStep): object {
   return files.length === 0 ? stub : { ...stub, cwd, output: { files } };
 }
 
-function fromHere(field: string, before: number): string {
-  return field.replace(/^steps\[(\d+)\]/, (whole, index: string) => {
+/** Positions count from the first that is appended; those before are called `known`, because nobody sees theirs. */
+function fromHere(text: string, before: number, known?: string): string {
+  return text.replaceAll(/\bsteps\[(\d+)\]/g, (whole, index: string) => {
     const here = Number(index) - before;
-    return here < 0 ? whole : `steps[${here}]`;
+    return here < 0 ? (known ?? whole) : `steps[${here}]`;
   });
 }
 

@@ -27,9 +27,31 @@ describe('sending', () => {
   test('writes a file for us alone', async () => {
     const dir = freshDir();
     await sendCommand(dir, { type: 'stop', id: 's1', source: 'cli' });
-    const path = join(dir.control, 's1.json');
+    const [name = ''] = entries(dir);
+    expect(name).toMatch(/^s1\..*\.json$/);
+    const path = join(dir.control, name);
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ v: 1, type: 'stop', id: 's1', source: 'cli' });
     expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test('S047: of two senders with one id none takes the place of the other; whoever says something else is told so', async () => {
+    const dir = freshDir();
+    const said = ['1h', '1h', '2h'].map((deadline) => ({ type: 'extend', id: 'same', deadline }) as const);
+    // Before anybody looks.
+    const sent = await Promise.all(said.map((command) => sendCommand(dir, command)));
+    expect(entries(dir)).toHaveLength(3);
+    const rig = openRig({ deliver: ({ id }) => rig.inbox.answer(applied(id)) }, dir);
+    const verdicts = await Promise.all(
+      sent.map(async (one) => {
+        if (one.type !== 'sent') throw new Error(one.message);
+        const waited = await waitReceipt(dir, one.id, { sha256: one.sha256, timeoutMs: 5_000 });
+        return waited.type === 'receipt' ? waited.receipt.verdict : waited.type;
+      }),
+    );
+    expect([verdicts[0], verdicts[1]]).toEqual([verdicts[0], verdicts[0]]);
+    expect(verdicts.toSorted()).toEqual(
+      verdicts[0] === 'applied' ? ['applied', 'applied', 'conflict'] : ['applied', 'conflict', 'conflict'],
+    );
   });
 
   test('is refused by a closed inbox and where there is none', async () => {

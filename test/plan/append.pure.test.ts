@@ -42,6 +42,15 @@ describe('steps for a run that goes on', () => {
     expect((appended as { steps: unknown[] }).steps).toHaveLength(2);
   });
 
+  test('an id that the run has is not said to be at a position that nobody sees', () => {
+    const refused = append({ id: 'fix', task: 'x' }, { id: 'z', task: 'x' }, { id: 'z', task: 'x' });
+    const { errors } = refused as { errors: { message: string }[] };
+    expect(errors.map(({ message }) => message.replace(/ already.*/, ''))).toEqual([
+      '"fix" is the id of a step of the run',
+      '"z" is the id of steps[1]',
+    ]);
+  });
+
   test.each([
     [[{ id: 'fix', task: 'x' }], 'steps[0].id', 'duplicate-id'],
     [
