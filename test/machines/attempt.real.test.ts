@@ -5,7 +5,7 @@ import { type AnyActorRef, type AnyMachineSnapshot, type EventObject, createActo
 import { describe, expect, test } from 'vitest';
 import { type AttemptContext } from '../../machines/attempt-outcome.ts';
 import { activityMachine, attemptMachine, fill, terminationMachine } from '../../machines/index.ts';
-import { EXIT_GRACE, QUIET_AFTER } from '../../machines/policy/defaults.ts';
+import { EXIT_GRACE, QUIET_AFTER, REVIEW_LIMIT } from '../../machines/policy/defaults.ts';
 import type {
   ActivityEvent,
   ActivityInput,
@@ -45,6 +45,8 @@ const NOT_FEASIBLE: Record<string, string> = {
     'the exit of a child that was killed has to reach the loop later than the answer of a search that was begun after it: a race nobody can arrange',
   'attempt.reaping xstate.after.reapLimit.attempt.reaping #0':
     'the exit and the drain are told within 8 s, the limit is 10 s: a net under a port that never says so',
+  'attempt.working.reviewing activity.changed #0':
+    'while it reviews its silence is held to be none, and what was heard before has been told: a net',
 };
 
 /* ------------------------------------------------------------------ the model of the real world */
@@ -91,6 +93,9 @@ const real = (watched: Partial<AttemptLimits>, expects: AttemptInput['expects'] 
         return works && limits.attemptMs !== null;
       case 'activity.changed':
         return works && limits.stall !== null;
+      // Another limit is shorter.
+      case 'xstate.after.reviewLimit.attempt.working.reviewing':
+        return limits.attemptMs === null;
       case 'child.ended':
         return alive;
       // Its slot is free before, if nobody was left at the end of the pipes.
@@ -105,6 +110,9 @@ const real = (watched: Partial<AttemptLimits>, expects: AttemptInput['expects'] 
       case 'child.asked':
       case 'child.ask-gone':
         return works || (alive && snapshot.matches('terminating'));
+      // It lies in its mailbox as well.
+      case 'child.review':
+        return alive && (snapshot.matches('working') || snapshot.matches('terminating'));
       case 'child.exited':
         return alive && !snapshot.matches('reaping');
       case 'xstate.after.drainLimit.attempt.draining':
@@ -210,6 +218,10 @@ function cause(event: EventObject, { actor, clock, deliveries, ...world }: World
         await (deliveries.take({ type: 'child.asked' }) ?? deliveries.next({ type: 'child.asked' }));
         await agent.withdraw(id);
       });
+    case 'child.review': {
+      const { seq, active } = event as unknown as { seq: number; active: boolean };
+      return tell((agent) => agent.review({ seq, active }));
+    }
     case 'deadline.moved':
     case 'steer.recover':
     case 'end':
@@ -242,6 +254,9 @@ function cause(event: EventObject, { actor, clock, deliveries, ...world }: World
       return null;
     case 'xstate.after.exitGrace.attempt.working.finishing':
       clock.advance(EXIT_GRACE);
+      return null;
+    case 'xstate.after.reviewLimit.attempt.working.reviewing':
+      clock.advance(REVIEW_LIMIT);
       return null;
     case 'xstate.after.wrapUpTime.attempt.working.running':
       return whenItStands(() => clock.advance(ATTEMPT_MS / 2));
@@ -393,6 +408,7 @@ describe('attempt on real child processes', () => {
   const PID = 2 ** 30;
   const started: EventObject = { type: 'child.started', at: AT, pid: PID, startTime: 1 } as never;
   const ended: EventObject = { type: 'child.ended', at: AT, end: { type: 'success', chars: 2, stop: 'stop' } } as never;
+  const reviews: EventObject = { type: 'child.review', at: AT, seq: 1, active: true } as never;
   const exited: EventObject = { type: 'child.exited', at: AT, code: null, signal: 'SIGKILL' } as never;
 
   test.each([
@@ -403,6 +419,12 @@ describe('attempt on real child processes', () => {
     ['attempt.draining xstate.after.drainLimit.attempt.draining #0', [started, exited], 10_000, 'terminating'],
     ['attempt.reaping child.exited #0', [started, 'end', 'gone', exited], 0, 'reaping'],
     ['attempt.reaping xstate.after.reapLimit.attempt.reaping #0', [started, 'end', 'gone'], 10_000, 'closed'],
+    [
+      'attempt.working.reviewing activity.changed #0',
+      [started, reviews, ended, late('activity.changed')],
+      0,
+      { working: 'reviewing' },
+    ],
   ] as const)('%s: with a port that sends what no real one would', (name, events, ms, value) => {
     const coverage = new TransitionCoverage(attemptMachine);
     const clock = new StepClock();
@@ -436,7 +458,7 @@ describe('attempt on real child processes', () => {
       else ports.childSays?.(event);
     }
     clock.advance(ms);
-    expect(actor.getSnapshot().value).toBe(value);
+    expect(actor.getSnapshot().value).toEqual(value);
     expect(coverage.missing()).not.toContain(name);
     actor.stop();
   });

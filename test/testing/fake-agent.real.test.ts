@@ -18,7 +18,7 @@ import {
   openMailbox,
 } from '../../src/mailbox/index.ts';
 import { identify } from '../../src/process/index.ts';
-import { type FakeAgents, startFakeAgents } from '../../src/testing/fake-agent/index.ts';
+import { FAKE_USAGE, type FakeAgents, startFakeAgents } from '../../src/testing/fake-agent/index.ts';
 
 let agents: FakeAgents;
 beforeEach(async () => {
@@ -224,11 +224,11 @@ describe('as pi', () => {
     const child = await agents.next();
     expect(child.task).toBe('count the\u2028boats');
     expect(child.argv).toContain('--session');
-    await child.say('let me look');
+    await child.say('let me look', { ...FAKE_USAGE, costUsd: 0.0006 });
     await child.partial('still loo');
     await child.toolStart('bash', { command: 'ls' });
     await child.toolEnd('bash', { ok: false, output: 'no boats' });
-    await child.finish({ text: 'none', usage: { input: 1, output: 2 } });
+    await child.finish({ text: 'none', usage: { input: 1, output: 2, costUsd: 0.0004 } });
     await pi.seen('final');
     expect(told(pi.events)).toEqual([
       { t: 'session', session: 'ask.1.jsonl' },

@@ -13,7 +13,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { text as readAll } from 'node:stream/consumers';
 import type { Writable } from 'node:stream';
-import { type Request, acknowledge, ask, listen, withdraw } from './inbox.ts';
+import { type Request, acknowledge, ask, listen, review, withdraw } from './inbox.ts';
 import { Voice } from './voice.ts';
 import {
   type AckState,
@@ -267,6 +267,9 @@ async function obey(order: Order): Promise<number[]> {
       break;
     case 'withdraw':
       withdraw(askDir, order.ask);
+      break;
+    case 'review':
+      review(askDir, order);
       break;
     case 'raw':
       stdout.write(Buffer.from(order.base64, 'base64'));

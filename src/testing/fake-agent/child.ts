@@ -58,6 +58,8 @@ export interface FakeChild {
   ask(question: { id: string; text: string; expiresMs?: number }): Promise<void>;
   /** Takes a question back. */
   withdraw(id: string): Promise<void>;
+  /** Says by its mailbox that its work is reviewed in the background, or is not any more; `seq` grows with each report. */
+  review(report: { seq: number; active: boolean }): Promise<void>;
   /** Resolves with the answer to a question, now or when it comes. */
   answered(id: string): Promise<FakeAnswer>;
   /** Bytes on stdout, as they are. */
@@ -220,7 +222,7 @@ function speech(control: Control): Pick<FakeChild, Speech> {
   };
 }
 
-type Correspondence = 'take' | 'listen' | 'ack' | 'ask' | 'withdraw' | 'answered' | 'nextSteer';
+type Correspondence = 'take' | 'listen' | 'ack' | 'ask' | 'withdraw' | 'review' | 'answered' | 'nextSteer';
 
 function correspondence(control: Control, seen: Seen, patienceMs: number): Pick<FakeChild, Correspondence> {
   const order = async (...what: Parameters<Control['order']>): Promise<void> => {
@@ -241,6 +243,7 @@ function correspondence(control: Control, seen: Seen, patienceMs: number): Pick<
     ack: (id, state) => order({ do: 'ack', message: id, ...state }),
     ask: ({ id, ...question }) => order({ do: 'ask', ask: id, ...question }),
     withdraw: (id) => order({ do: 'withdraw', ask: id }),
+    review: (report) => order({ do: 'review', ...report }),
     answered: (id) => wait(() => seen.answers.get(id), `to be answered "${id}"`),
     nextSteer() {
       const at = asked;

@@ -64,6 +64,11 @@ export function withdraw(askDir: string, id: string): void {
   rmSync(join(askDir, 'requests', `${id}.json`), { force: true });
 }
 
+/** Says that its work is reviewed in the background, or is not any more. */
+export function review(askDir: string, { seq, active }: { seq: number; active: boolean }): void {
+  put(askDir, 'review.json', { v: 1, seq, active });
+}
+
 function look(folder: string, seen: () => void): () => void {
   const timer = setInterval(seen, POLL_MS);
   timer.unref();

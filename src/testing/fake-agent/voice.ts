@@ -222,8 +222,8 @@ function textContent(text: string): { type: 'text'; text: string }[] {
   return [{ type: 'text', text }];
 }
 
-function usageRecord({ input = 0, output = 0, cacheRead = 0, cacheWrite = 0, costUsd }: FakeUsage): Message {
+function usageRecord({ input = 0, output = 0, cacheRead = 0, cacheWrite = 0, costUsd = 0 }: FakeUsage): Message {
   const totalTokens = input + output + cacheRead + cacheWrite;
-  const cost = costUsd === undefined ? {} : { cost: { total: costUsd } };
-  return { input, output, cacheRead, cacheWrite, totalTokens, ...cost };
+  // pi leaves it out of no message: that of a model without a price is 0.
+  return { input, output, cacheRead, cacheWrite, totalTokens, cost: { total: costUsd } };
 }

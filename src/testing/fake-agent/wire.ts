@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 /** `rpc` and `json` speak pi's records; `plain` is any program. */
 export type FakeMode = 'rpc' | 'json' | 'plain';
 
-/** What an assistant message says it has used. Without `costUsd` the message names no cost: unknown, not zero. */
+/** What an assistant message says it has used. Without `costUsd` it says 0, as pi does of a model without a price: unknown. */
 export interface FakeUsage {
   input?: number;
   output?: number;
@@ -52,6 +52,7 @@ export type Order =
   | ({ do: 'ack'; message: string } & AckState)
   | { do: 'ask'; ask: string; text: string; expiresMs?: number }
   | { do: 'withdraw'; ask: string }
+  | { do: 'review'; seq: number; active: boolean }
   | { do: 'raw'; base64: string }
   | { do: 'stderr'; text: string }
   | { do: 'flood'; bytes: number; lineBytes: number }
