@@ -9,6 +9,8 @@ export type Schema = Readonly<Record<string, unknown>>;
 /** Of the schema as JSON. It goes to agents as a whole: some take it as an argument of their program. */
 export const MAX_SCHEMA_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
+/** Of a larger value, as JSON, only the first problem is told: gathering all of them takes many times its size. */
+const MAX_CHARS_TOLD_WHOLE = 64 * 1024;
 
 /** A mistake in a schema, and where in it. */
 export interface SchemaMistake {
@@ -18,7 +20,7 @@ export interface SchemaMistake {
 
 export type Compiled = { type: 'ok'; check: Validator } | { type: 'bad'; mistakes: SchemaMistake[] };
 
-/** What is wrong with a value, at most the first eight; nothing when it fits. */
+/** What is wrong with a value, at most the first eight, of a large one the first; nothing when it fits. */
 export type Validator = (value: unknown) => Problem[];
 
 /**
@@ -28,22 +30,26 @@ export type Validator = (value: unknown) => Problem[];
 export function compileSchema(schema: Schema): Compiled {
   const mistake = tooMuch(schema) ?? foreign(schema);
   if (mistake !== null) return { type: 'bad', mistakes: [mistake] };
-  const made = engineFor(schema['$schema']);
+  const made = engineFor(schema['$schema'], { allErrors: false });
   if (made === null) {
     const message = 'is a draft that is not known here: leave $schema out for 2020-12, or name draft 2020-12 or 7';
     return { type: 'bad', mistakes: [{ path: ['$schema'], message }] };
   }
   try {
-    if (made.validateSchema(schema) !== true) return { type: 'bad', mistakes: firstOfEachPlace(made.errors ?? []) };
-    return { type: 'ok', check: validatorOf(made.compile(schema), schema) };
+    const thorough = engineFor(schema['$schema'], { allErrors: true }) ?? made;
+    if (thorough.validateSchema(schema) !== true) {
+      return { type: 'bad', mistakes: firstOfEachPlace(thorough.errors ?? []) };
+    }
+    const compiled = { brief: made.compile(schema), thorough: thorough.compile(schema) };
+    return { type: 'ok', check: validatorOf(compiled, schema) };
   } catch (error) {
     return { type: 'bad', mistakes: [thrown(error)] };
   }
 }
 
-function engineFor(draft: unknown) {
+function engineFor(draft: unknown, { allErrors }: { allErrors: boolean }) {
   const options = {
-    allErrors: true,
+    allErrors,
     strict: true,
     // Matters of taste, which a schema that works elsewhere may see otherwise.
     strictTypes: false,
@@ -64,10 +70,14 @@ function engineFor(draft: unknown) {
   return engine;
 }
 
-function validatorOf(validate: ValidateFunction, schema: Schema): Validator {
+/** `brief` stops at the first problem, `thorough` gathers all that there are. */
+function validatorOf(of: Record<'brief' | 'thorough', ValidateFunction>, schema: Schema): Validator {
   return (value) => {
     try {
-      return validate(value) ? [] : problemsOf(validate.errors ?? [], schema);
+      if (of.brief(value)) return [];
+      if (JSON.stringify(value).length > MAX_CHARS_TOLD_WHOLE) return problemsOf(of.brief.errors ?? [], schema);
+      of.thorough(value);
+      return problemsOf(of.thorough.errors ?? [], schema);
     } catch {
       // The stack has an end: the value is nested deeper than that.
       return [{ path: '', message: 'is nested too deep to be checked' }];

@@ -106,6 +106,15 @@ describe('problems', () => {
     expect(check({})[0]?.message).toContain("required property 'c'");
   });
 
+  test('of a large value that is wrong all over are not all gathered', () => {
+    const submissions = new Submissions(validator({ items: { type: 'string', enum: ['a', 'b'] } }));
+    const before = process.memoryUsage().rss;
+    submissions.read(`[${'1,'.repeat(1_900_000)}1]`, true);
+    expect((process.memoryUsage().rss - before) / 1024 ** 2).toBeLessThan(250);
+    const [problem] = (submissions.finding() as { problems: object[] }).problems;
+    expect(problem).toMatchObject({ path: '/0' });
+  });
+
   test('are few and short', () => {
     const check = validator({ items: { type: 'integer' } });
     expect(check(Array.from({ length: 50 }, () => 'no'))).toHaveLength(8);
