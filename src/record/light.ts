@@ -3,7 +3,7 @@
  * Rooms use `index.ts`; this door is for the client, which must start fast.
  */
 export { isSafeId, safeId } from '../ids.ts';
-export { checkRunId, digest, type RunIdCheck, type TextDigest } from './names.ts';
+export { checkRunId, digest, sha256, type RunIdCheck, type TextDigest } from './names.ts';
 export { leasesDir, runDir, sharedSessionsDir, type AttemptPaths, type ControlPaths, type RunDir } from './paths.ts';
 export { resolveRoot, secureRoot, type ResolvedRoot, type RootRequest, type SecuredRoot } from './root.ts';
 export { codeOf, troubleOf, type Trouble, type Written } from './trouble.ts';

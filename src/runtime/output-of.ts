@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { AttemptInput } from '../../machines/protocol.ts';
 import { type Check, MAX_VALUE_BYTES, type Written } from '../quality/index.ts';
-import { type AttemptPaths, type RawLog, type Redactor, digest, makeDir, troubleOf } from '../record/index.ts';
+import { type AttemptPaths, type RawLog, type Redactor, makeDir, sha256, troubleOf } from '../record/index.ts';
 import type { Kit } from './kit.ts';
 import type { Answer, Said } from './listener.ts';
 import { INLINE_OUTPUT_BYTES, type Output } from './outputs.ts';
@@ -34,11 +34,14 @@ function finalOutput({ text, truncated }: Said & { type: 'final' }, spoken: Spok
   return truncated ? rawReference(spoken) : textReference(text, spoken);
 }
 
-/** The text is the whole of stdout: it lies there already, but for what is over the cap or could not be written. */
+/**
+ * The text is the whole of stdout: it lies there already, but for what is over the cap or could not be written. Streams
+ * that are records most of the time are not hashed as they come: then that is done here, of what lies there.
+ */
 function rawReference({ kit, paths, stdout }: Spoken): Output {
-  const { bytes, written, lines, sha256 } = stdout.summary();
+  const { bytes, written, lines, sha256: hash } = stdout.summary();
   const path = relative(kit.dir.path, paths.stdout);
-  const output = { path, bytes: written, lines, sha256: sha256 ?? '' };
+  const output = { path, bytes: written, lines, sha256: hash ?? sha256(contentOf(paths.stdout)) };
   return { output, state: 'present', truncated: written < bytes };
 }
 
@@ -90,14 +93,23 @@ export function valueOutput(check: Check, { kit, paths }: Spoken): Output | null
 }
 
 /** A file of the step's own: small, its content; else the file itself, which stays where it is. */
-export function fileOutput({ path, bytes, lines, sha256, text }: Written, redact: Redactor): Output {
-  const output = text === null ? { path, bytes, lines, sha256 } : { text: redact(text.replace(/\r?\n$/, '')) };
+export function fileOutput({ path, bytes, lines, sha256: hash, text }: Written, redact: Redactor): Output {
+  const output = text === null ? { path, bytes, lines, sha256: hash } : { text: redact(text.replace(/\r?\n$/, '')) };
   return { output, state: 'present', truncated: false };
 }
 
 function reference(kit: Kit, file: string, text: string) {
   const path = relative(kit.dir.path, file);
-  return { path, bytes: Buffer.byteLength(text), lines: text.split('\n').length, sha256: digest(text).sha256 };
+  return { path, bytes: Buffer.byteLength(text), lines: text.split('\n').length, sha256: sha256(text) };
+}
+
+/** Nothing, where it could not be written: what is missing is told as cut. */
+function contentOf(file: string): Uint8Array {
+  try {
+    return readFileSync(file);
+  } catch {
+    return new Uint8Array();
+  }
 }
 
 function degraded(kit: Kit, file: string, error: unknown): void {

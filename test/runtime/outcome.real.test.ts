@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -68,6 +69,7 @@ describe('values', () => {
           `if grep -q 'could not be taken.*/extra must not be there'; then echo '{"ok":true}'; else echo '{"ok":true,"extra":1}'; fi`,
         ),
         shown: answers('cat'),
+        long: answers('head -c 300000 /dev/zero | tr "\\0" x'),
       },
       defaults: { retry: 'none' },
       steps: [
@@ -92,6 +94,7 @@ describe('values', () => {
         { id: 'repaired', needs: [], agent: 'teachable', task: 'do it', output: { schema: OK_ONLY } },
         { id: 'unteachable', needs: [], agent: 'prose', task: 'do it', output: { schema: OK_ONLY, repair: 2 } },
         { id: 'told', needs: [], agent: 'shown', task: 'do it', output: { schema: {}, repair: 0 } },
+        { id: 'long', needs: [], agent: 'long', task: 'do it' },
         {
           id: 'reads',
           needs: ['fits', 'large'],
@@ -107,6 +110,12 @@ describe('values', () => {
     const large = of('large').output as { path: string; bytes: number };
     expect(large).toMatchObject({ path: 'attempts/large/1/output.json', bytes: 300_004 });
     expect(readFileSync(join(rig.dir.path, large.path), 'utf8')).toHaveLength(300_004);
+    // By the whole hash, so that whoever reads it there can tell that it is what came of the step.
+    for (const id of ['large', 'long']) {
+      const { path, sha256 } = of(id).output as { path: string; sha256: string };
+      const hash = createHash('sha256').update(readFileSync(join(rig.dir.path, path)));
+      expect(sha256, id).toBe(hash.digest('hex'));
+    }
 
     // S078: the path of the fault, and what was handed in is kept.
     expect(of('extra')).toMatchObject({
