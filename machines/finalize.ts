@@ -1,10 +1,9 @@
 import { type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import { RETRY_FIRST, RETRY_MAX, RETRY_TOTAL } from './policy/defaults.ts';
 import { port } from './port.ts';
-import type { FinalizeEvent, FinalizeInput, FinalizeOutput, Instant, JournalBody, RunOutcome } from './protocol.ts';
+import type { FinalizeEvent, FinalizeInput, FinalizeLine, FinalizeOutput, Instant, JournalBody } from './protocol.ts';
 
-export interface FinalizeContext {
-  outcome: RunOutcome;
+export interface FinalizeContext extends FinalizeLine {
   at: Instant;
   /** Waits since the last record that could be written: how many, and how long together. */
   tries: number;
@@ -16,7 +15,7 @@ export interface FinalizeContext {
 type Line = { at: Instant };
 type None = { type: 'none' };
 type LineName = 'trees' | 'inbox' | 'settle' | 'result' | 'status' | 'announce' | 'report' | 'release';
-const line = (name: string) => port<None, RunOutcome, Line>(name);
+const line = (name: string) => port<None, FinalizeLine, Line>(name);
 
 const delay = (tries: number): number => Math.min(RETRY_FIRST * 2 ** tries, RETRY_MAX);
 
@@ -72,20 +71,25 @@ const s = base.extend({
       if (self._parent) enqueue.sendTo(self._parent, tell({ type: 'finalize.restored' }));
       enqueue.assign({ trouble: null, tries: 0, waitedMs: 0 });
     }),
+    noteSettled: base.assign(({ context }) => ({ settledAt: context.at })),
     reportSettled: base.enqueueActions(({ context, self, enqueue }) => {
       if (self._parent) enqueue.sendTo(self._parent, tell({ type: 'finalize.settled', at: context.at }));
+    }),
+    reportPublished: base.enqueueActions(({ context, self, enqueue }) => {
+      const { settledAt, at } = context;
+      if (self._parent) enqueue.sendTo(self._parent, tell({ type: 'finalize.published', at: settledAt ?? at }));
     }),
   },
 });
 
 /** One state a line of the terminal order; each is done again until it succeeds or patience ends. */
-const step = (src: LineName, next: string, ...more: 'reportSettled'[]) =>
+const step = (src: LineName, next: string, ...more: ('noteSettled' | 'reportSettled' | 'reportPublished')[]) =>
   s.createStateConfig({
     invoke: {
       id: src,
       // All lines are one type of port; the compiler wants to be shown one of them.
       src: src as 'trees',
-      input: ({ context }) => context.outcome,
+      input: ({ context: { outcome, settledAt } }) => ({ outcome, settledAt }),
       onDone: { target: next, actions: ['noteLine', 'reportRestored', ...more] },
       onError: { target: '#finalize.waiting', actions: 'noteTrouble' },
     },
@@ -97,6 +101,7 @@ export const finalizeMachine = s.createMachine({
   description: 'The end of a run, made durable line by line',
   context: ({ input }) => ({
     outcome: input.outcome,
+    settledAt: null,
     at: input.at,
     tries: 0,
     waitedMs: 0,
@@ -109,8 +114,8 @@ export const finalizeMachine = s.createMachine({
       states: {
         trees: step('trees', 'inbox'),
         inbox: step('inbox', 'settle'),
-        settle: step('settle', 'result', 'reportSettled'),
-        result: step('result', 'status'),
+        settle: step('settle', 'result', 'noteSettled', 'reportSettled'),
+        result: step('result', 'status', 'reportPublished'),
         status: step('status', 'announce'),
         announce: step('announce', 'report'),
         report: step('report', 'release'),

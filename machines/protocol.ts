@@ -854,10 +854,21 @@ export interface FinalizeInput {
   at: Instant;
 }
 
+/** What a line of the end is written from. */
+export interface FinalizeLine {
+  outcome: RunOutcome;
+  /** When `run.settled` was journaled; null before that. */
+  settledAt: Instant | null;
+}
+
 /** What the finalizer tells its run on the way. */
 export type FinalizeEvent =
   /** `run.settled` is durable: from here on the run has ended. */
-  { type: 'finalize.settled'; at: Instant } | { type: 'finalize.degraded' } | { type: 'finalize.restored' };
+  | { type: 'finalize.settled'; at: Instant }
+  /** And so is the result: from here on the status says so. `at`: when it settled. */
+  | { type: 'finalize.published'; at: Instant }
+  | { type: 'finalize.degraded' }
+  | { type: 'finalize.restored' };
 export interface FinalizeOutput {
   recorded: boolean;
 }

@@ -52,6 +52,7 @@ function causeIn(event: RunMachineEvent, { limitMs, deadlineAt }: RunContext): C
     case 'messages.over':
     case 'nested.seen':
     case 'finalize.settled':
+    case 'finalize.published':
     case 'finalize.degraded':
     case 'finalize.restored':
       return null;
@@ -273,8 +274,8 @@ export const runMachine = base
       recordFinalizing: base.enqueueActions(({ context, enqueue }) => {
         enqueue({ type: 'record', params: { type: 'run.finalizing', at: context.at } });
       }),
-      noteSettled: base.assign(({ event }) => {
-        assertEvent(event, 'finalize.settled');
+      noteEnded: base.assign(({ event }) => {
+        assertEvent(event, 'finalize.published');
         return { endedAt: event.at };
       }),
       noteDegraded: base.assign({ degraded: true }),
@@ -470,10 +471,14 @@ export const runMachine = base
             invoke: { id: 'nest', src: 'nest', input: { look: 'once' } },
             on: {
               'nested.seen': { actions: 'seeBelow' },
-              'finalize.settled': { target: 'publishing', actions: 'noteSettled' },
+              'finalize.settled': 'settled',
             },
           },
-          publishing: { description: 'run.settled is on disk: from here on the run has ended' },
+          settled: {
+            description: 'run.settled is on disk, its result is not yet: nobody is told of an end that cannot be read',
+            on: { 'finalize.published': { target: 'publishing', actions: 'noteEnded' } },
+          },
+          publishing: { description: 'The result is on disk: the end is told' },
         },
       },
       completed: { type: 'final', tags: 'final' },

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { createActor, fromCallback, fromPromise, toPromise } from 'xstate';
 import {
-  type RunOutcome,
+  type FinalizeLine,
   activityMachine,
   attemptMachine,
   fill,
@@ -141,7 +141,7 @@ function wired(kit: Kit) {
 }
 
 /** A line of the end with nothing to write. */
-const line = () => fromPromise<{ at: string }, RunOutcome>(async () => ({ at: now() }));
+const line = () => fromPromise<{ at: string }, FinalizeLine>(async () => ({ at: now() }));
 
 /** The child port of the runtime without its files. */
 const child = (kit: Kit) =>

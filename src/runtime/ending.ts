@@ -44,12 +44,13 @@ export interface EndedAttempt {
 /** Everything the record of the end is made of. */
 export interface Ending {
   outcome: RunOutcome;
-  /** The status at this moment, with the end in it once it has been settled. */
+  /** The status at this moment; it names the end only when the result is there. */
   status(): Status;
   steps(): EndedStep[];
 }
 
-export function resultOf(kit: Kit, ending: Ending): RunResult {
+/** `settledAt`: when `run.settled` was journaled. */
+export function resultOf(kit: Kit, ending: Ending, settledAt: Instant | null): RunResult {
   const status = ending.status();
   const { state, cause, partial } = ending.outcome;
   return {
@@ -61,7 +62,7 @@ export function resultOf(kit: Kit, ending: Ending): RunResult {
     cause,
     ...(partial ? { partial: true } : {}),
     startedAt: status.startedAt,
-    endedAt: status.endedAt ?? status.updatedAt,
+    endedAt: settledAt ?? status.updatedAt,
     usage: status.usage,
     steps: ending.steps().map((step) => stepResult(kit, step)),
     plan: { sha256: createHash('sha256').update(readFileSync(kit.dir.plan)).digest('hex') },

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { fromPromise } from 'xstate';
-import type { Instant, JournalBody, RunOutcome } from '../../machines/protocol.ts';
+import type { FinalizeLine, Instant, JournalBody, RunOutcome } from '../../machines/protocol.ts';
 import {
   type Written,
   makeDir,
@@ -32,12 +32,13 @@ type Line = { at: Instant };
  * a failure is a rejection with the reason in words.
  */
 export function lines(kit: Kit, closing: Closing) {
-  const line = (work: (outcome: RunOutcome) => Promise<void> | void) =>
-    fromPromise<Line, RunOutcome>(async ({ input }) => {
+  const line = (work: (of: FinalizeLine) => Promise<void> | void) =>
+    fromPromise<Line, FinalizeLine>(async ({ input }) => {
       await work(input);
       return { at: kit.now() };
     });
   const { settledAt = null, completedAt = null } = closing.before ?? {};
+  // What it says is not shown before there is a result to read: the line of the status lets go.
   const settle = once(kit, closing, settledAt, ({ state, cause, partial }) => ({
     type: 'run.settled',
     at: kit.now(),
@@ -48,26 +49,31 @@ export function lines(kit: Kit, closing: Closing) {
   const announce = once(kit, closing, completedAt, () => ({ type: 'run.completed', at: kit.now() }));
 
   return {
-    trees: line(async (outcome) => {
+    trees: line(async ({ outcome }) => {
       await kit.table.endAll();
       const proof = proofOf(kit, closing.ending(outcome).steps(), closing.epoch, kit.now());
       // Not flushed to disk, like those of the attempts: the journal carries the verdicts, and is, a line further down.
       must(await writeJson(kit.dir.proof, proof));
     }),
-    inbox: line((outcome) => closing.closeInbox(outcome.state)),
-    settle: fromPromise<Line, RunOutcome>(({ input }) => settle(input)),
-    result: line(async (outcome) => {
-      const result = resultOf(kit, closing.ending(outcome));
+    inbox: line(({ outcome }) => closing.closeInbox(outcome.state)),
+    settle: fromPromise<Line, FinalizeLine>(({ input }) => settle(input.outcome)),
+    result: line(async ({ outcome, settledAt: at }) => {
+      const result = resultOf(kit, closing.ending(outcome), at);
       makeDir(dirname(kit.dir.resultOf(closing.epoch)));
       must(await writeDurable(kit.dir.resultOf(closing.epoch), result));
       must(await writeDurable(kit.dir.result, result));
     }),
     status: line(async () => {
+      closing.projector.release();
       must(await closing.projector.writeNow());
     }),
-    announce: fromPromise<Line, RunOutcome>(({ input }) => announce(input)),
-    report: line(async (outcome) => {
-      const result = resultOf(kit, closing.ending(outcome));
+    announce: fromPromise<Line, FinalizeLine>(async ({ input }) => {
+      const done = await announce(input.outcome);
+      closing.projector.release();
+      return done;
+    }),
+    report: line(async ({ outcome, settledAt: at }) => {
+      const result = resultOf(kit, closing.ending(outcome), at);
       must(await writeDurableText(kit.dir.report, renderReport(result)));
     }),
     release: line(() => {
@@ -77,7 +83,7 @@ export function lines(kit: Kit, closing: Closing) {
   };
 }
 
-/** Appends a record once and makes it durable, however often it is tried. */
+/** Appends a record once and makes it durable, however often it is tried. The status does not show it until somebody lets go. */
 function once(kit: Kit, { projector }: Closing, before: Instant | null, body: (outcome: RunOutcome) => JournalBody) {
   let at = before;
   return async (outcome: RunOutcome): Promise<Line> => {
@@ -88,7 +94,6 @@ function once(kit: Kit, { projector }: Closing, before: Instant | null, body: (o
       kit.journal.append(record);
     }
     must(await kit.journal.sync());
-    projector.release();
     return { at };
   };
 }

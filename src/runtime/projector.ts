@@ -8,7 +8,10 @@ export interface Projector {
   touch(urgent?: boolean): void;
   /** Writes now, and settles when it is in the file. */
   writeNow(): Promise<Written>;
-  /** Until `release`, what the journal gets is not reflected: it is not durable yet, and nobody may see it. */
+  /**
+   * Until `release`, the status stays as it is now, but for what is not in the journal: what that gets from here on is not
+   * to be seen yet.
+   */
   hold(): void;
   release(): void;
   /** No more writes by itself; the file stays open for another projector. Settles when none is under way. */
@@ -25,9 +28,9 @@ export function createProjector(options: {
   onWrite?: (status: Status) => void;
 }): Projector {
   const { journal, file, project, onWrite } = options;
-  /** The last event reflected while a record is being made durable. */
-  let held: number | null = null;
-  const current = (): Status => project(held ?? journal.seq);
+  /** The last status that everybody may see, while a record is being made durable. */
+  let held: Status | null = null;
+  const current = (): Status => (held === null ? project(journal.seq) : { ...held, ...freshOf(project(held.seq)) });
   const write = (): void => {
     const status = current();
     file.write(status);
@@ -43,7 +46,7 @@ export function createProjector(options: {
       return file.flush();
     },
     hold: () => {
-      held = journal.seq;
+      held ??= stillOf(project(journal.seq));
     },
     release: () => {
       held = null;
@@ -58,3 +61,11 @@ export function createProjector(options: {
     },
   };
 }
+
+/** Without what says how fresh it is, or how its record does. */
+function stillOf({ persistence: _persistence, ...still }: Status): Status {
+  return still;
+}
+
+const freshOf = ({ updatedAt, persistence }: Status): Partial<Status> =>
+  persistence === undefined ? { updatedAt } : { updatedAt, persistence };

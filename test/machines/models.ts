@@ -446,7 +446,7 @@ const runModel = (part: {
     ];
   },
   feasible: ({ context }, { type }) =>
-    !part.without.includes(type) && (type !== 'finalize.settled' || context.endedAt === null),
+    !part.without.includes(type) && (type !== 'finalize.published' || context.endedAt === null),
 });
 
 export const runModels: PathModel[] = [

@@ -200,7 +200,7 @@ export class World {
 
   /** What is seen of runs below; in any order, and more than are shown. */
   #nestMoves(value: unknown): { name: string; go: () => void }[] {
-    const looks = value !== 'queued' && JSON.stringify(value) !== '{"finalizing":"publishing"}';
+    const looks = value !== 'queued' && !['settled', 'publishing'].includes(JSON.stringify(value).split('"')[3] ?? '');
     if (!looks) return [];
     const states = ['queued', 'running', 'stopping', 'completed', 'failed', 'paused'] as const;
     return states.map((state) => ({
@@ -423,6 +423,7 @@ export class World {
 
 interface Context {
   live: string[];
+  endedAt: string | null;
   steps: { id: string }[];
 }
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
