@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { Problem } from '../../machines/protocol.ts';
+import { within } from './bounded.ts';
 import { addFormats, ajv, ajv2020 } from './heavy.ts';
 import { problemsOf } from './problems.ts';
 
@@ -11,6 +12,8 @@ export const MAX_SCHEMA_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
 /** Of a larger value, as JSON, only the first problem is told: gathering all of them takes many times its size. */
 const MAX_CHARS_TOLD_WHOLE = 64 * 1024;
+/** Meanwhile the runner does nothing else: a pattern or `uniqueItems` can take hours on a value of some kilobytes. */
+const LIMIT_MS = 2_000;
 
 /** A mistake in a schema, and where in it. */
 export interface SchemaMistake {
@@ -27,7 +30,7 @@ export type Validator = (value: unknown) => Problem[];
  * Compiles a schema: draft 2020-12, or 7 where its `$schema` says so. What it does not know (a keyword, a format, a draft) it
  * refuses, and it looks nothing up: a reference leads to a place in the schema itself. Formats are those of `ajv-formats`.
  */
-export function compileSchema(schema: Schema): Compiled {
+export function compileSchema(schema: Schema, limitMs = LIMIT_MS): Compiled {
   const mistake = tooMuch(schema) ?? foreign(schema);
   if (mistake !== null) return { type: 'bad', mistakes: [mistake] };
   const made = engineFor(schema['$schema'], { allErrors: false });
@@ -41,7 +44,7 @@ export function compileSchema(schema: Schema): Compiled {
       return { type: 'bad', mistakes: firstOfEachPlace(thorough.errors ?? []) };
     }
     const compiled = { brief: made.compile(schema), thorough: thorough.compile(schema) };
-    return { type: 'ok', check: validatorOf(compiled, schema) };
+    return { type: 'ok', check: validatorOf(compiled, schema, limitMs) };
   } catch (error) {
     return { type: 'bad', mistakes: [thrown(error)] };
   }
@@ -71,13 +74,18 @@ function engineFor(draft: unknown, { allErrors }: { allErrors: boolean }) {
 }
 
 /** `brief` stops at the first problem, `thorough` gathers all that there are. */
-function validatorOf(of: Record<'brief' | 'thorough', ValidateFunction>, schema: Schema): Validator {
+function validatorOf(of: Record<'brief' | 'thorough', ValidateFunction>, schema: Schema, limitMs: number): Validator {
+  const problemsIn = (value: unknown): Problem[] => {
+    if (of.brief(value)) return [];
+    if (JSON.stringify(value).length > MAX_CHARS_TOLD_WHOLE) return problemsOf(of.brief.errors ?? [], schema);
+    of.thorough(value);
+    return problemsOf(of.thorough.errors ?? [], schema);
+  };
   return (value) => {
     try {
-      if (of.brief(value)) return [];
-      if (JSON.stringify(value).length > MAX_CHARS_TOLD_WHOLE) return problemsOf(of.brief.errors ?? [], schema);
-      of.thorough(value);
-      return problemsOf(of.thorough.errors ?? [], schema);
+      const checked = within(limitMs, () => problemsIn(value));
+      if (checked.type === 'done') return checked.result;
+      return [{ path: '', message: `takes more than ${limitMs / 1_000} s to be checked` }];
     } catch {
       // The stack has an end: the value is nested deeper than that.
       return [{ path: '', message: 'is nested too deep to be checked' }];

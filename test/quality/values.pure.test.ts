@@ -3,8 +3,8 @@ import { valueIn, valueOf } from '../../src/quality/answer.ts';
 import { type Validator, compileSchema } from '../../src/quality/schema.ts';
 import { MAX_VALUE_BYTES, Submissions } from '../../src/quality/submissions.ts';
 
-const validator = (schema: Record<string, unknown>): Validator => {
-  const compiled = compileSchema(schema);
+const validator = (schema: Record<string, unknown>, limitMs?: number): Validator => {
+  const compiled = compileSchema(schema, limitMs);
   if (compiled.type === 'bad') throw new Error(JSON.stringify(compiled.mistakes));
   return compiled.check;
 };
@@ -114,6 +114,20 @@ describe('problems', () => {
     const [problem] = (submissions.finding() as { problems: object[] }).problems;
     expect(problem).toMatchObject({ path: '/0' });
   });
+
+  test.each<[string, Record<string, unknown>, unknown]>([
+    ['a pattern that goes back and forth', { pattern: '^(a+)+$' }, `${'a'.repeat(60)}!`],
+    ['many objects, each held against each', { uniqueItems: true }, Array.from({ length: 100_000 }, (_, a) => ({ a }))],
+  ])(
+    '%s: what takes too long to be checked does not fit, and the next value is checked as ever',
+    (_, schema, value) => {
+      const check = validator(schema);
+      const began = performance.now();
+      expect(check(value)).toEqual([{ path: '', message: 'takes more than 2 s to be checked' }]);
+      expect(performance.now() - began).toBeLessThan(6_000);
+      expect(check('aaa')).toEqual([]);
+    },
+  );
 
   test('are few and short', () => {
     const check = validator({ items: { type: 'integer' } });
