@@ -1,6 +1,7 @@
 /**
  * The light way in: find, read, wait for and command runs that another process owns, through their directories alone.
- * Starts nothing, changes nothing but by commands, and loads nothing heavy, so that it is quick in a short-lived process.
+ * Starts nothing, changes nothing but by commands, and loads nothing heavy, so that it is quick in a short-lived process. Of a
+ * run that has ended, reading answers the commands that came too late: `rejected`, each by one receipt, some at a time.
  * A run is named by its id or by a prefix of one id only.
  */
 export { find, rootOf, type Found, type NotFound, type Place } from './client/place.ts';

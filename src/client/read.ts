@@ -13,8 +13,9 @@ import {
   readResult,
   readRun,
 } from '../record/light.ts';
+import { answerLate } from './late.ts';
 import { type OwnerState, ownerOf, ownerOfUnwritten } from './owner.ts';
-import { type NotFound, type Place, find, rootOf } from './place.ts';
+import { type Found, type NotFound, type Place, find, rootOf } from './place.ts';
 
 /** A file of the run that cannot be used. Nothing is repaired by reading. */
 export type Unreadable =
@@ -29,9 +30,16 @@ export type StatusReading =
   | Unreadable
   | NotFound;
 
+/** Finds a run to read it: whoever comes after its end answers what was sent too late. */
+function open(idOrPrefix: string, place: Place): Found {
+  const found = find(idOrPrefix, place);
+  if (found.type === 'found') answerLate(found.dir);
+  return found;
+}
+
 /** What is true of a run now, and who looks after it. @throws CoxswainError `root-refused` */
 export function status(idOrPrefix: string, place: Place = {}): StatusReading {
-  const found = find(idOrPrefix, place);
+  const found = open(idOrPrefix, place);
   return found.type === 'found' ? statusIn(found.dir) : found;
 }
 
@@ -78,7 +86,7 @@ type NotResult = { type: 'not-ended'; id: string; dir: RunDir } | Unreadable | N
 
 /** What came of a run that has ended. @throws CoxswainError `root-refused` */
 export function result(idOrPrefix: string, place: Place = {}): ResultReading {
-  const found = find(idOrPrefix, place);
+  const found = open(idOrPrefix, place);
   if (found.type !== 'found') return found;
   const { id, dir } = found;
   const reading = readResult(dir);
@@ -105,7 +113,7 @@ export type JournalReading =
 
 /** What has happened so far, from record number `from` (default 1) on. @throws CoxswainError `root-refused` */
 export function journal(idOrPrefix: string, { from = 1, ...place }: Place & { from?: number } = {}): JournalReading {
-  const found = find(idOrPrefix, place);
+  const found = open(idOrPrefix, place);
   if (found.type !== 'found') return found;
   const { records, corrupt } = readJournal(found.dir.journal, { maxBytes: Number.MAX_SAFE_INTEGER });
   return { type: 'ok', id: found.id, records: records.filter(({ seq }) => seq >= from), corrupt };

@@ -3,6 +3,7 @@ import type { Owner, RunOutcome, Status } from '../../machines/protocol.ts';
 import { type RunDir, lastEpoch, readOwner } from '../record/light.ts';
 import { exitCodeOf } from '../runtime/exit.ts';
 import { Bell } from './bell.ts';
+import { answerLate } from './late.ts';
 import { hasEnded } from './owner.ts';
 import { type NotFound, type Place, find } from './place.ts';
 import { type Unreadable, statusIn } from './read.ts';
@@ -71,7 +72,10 @@ export function lookAt(dir: RunDir): Ended | { type: 'goes-on'; status: Status |
   switch (reading.type) {
     case 'ok': {
       const { status, owner } = reading;
-      if (hasEnded(status)) return { type: 'ended', id, dir, status, exitCode: exitCodeFor(status) };
+      if (hasEnded(status)) {
+        answerLate(dir);
+        return { type: 'ended', id, dir, status, exitCode: exitCodeFor(status) };
+      }
       return owner === 'lost'
         ? { type: 'owner-lost', id, dir, status, owner: status.owner }
         : { type: 'goes-on', status };

@@ -9,3 +9,7 @@ export const sliceMs = 100;
 export const mostNotes = 200;
 /** So many entries take long enough to read that the stops among them are looked for first. */
 export const manyEntries = 256;
+/** Of what lies in the inbox of a run that has ended: answered by one reader, who wanted something else. */
+export const leftoversPerRead = 32;
+/** And how long it may take, in milliseconds: a disk can be slow. */
+export const leftoversMs = 250;

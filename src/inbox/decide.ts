@@ -1,130 +1,12 @@
-import type { Answer, Command, CommandType, RejectReason } from '../../machines/protocol.ts';
 import { parseDeadline, parseDuration } from '../plan/index.ts';
-import { type CommandFile, commandFileSchema, digest, isObject, parseObject, safeId } from '../record/index.ts';
-import { maxCommandBytes } from './bounds.ts';
-import { meaningOf } from './meaning.ts';
+import { type CommandFile, commandFileSchema, digest } from '../record/index.ts';
+import { type Incoming, type Made, decideWith } from './decision.ts';
 
-/** What was found under a name in the control folder. */
-export interface Entry {
-  name: string;
-  found: Found;
-}
-export type Found =
-  /** `settled`: nobody writes to it any more, or nobody would wait for it if somebody did. */
-  | { type: 'text'; text: string; settled: boolean }
-  | { type: 'too-large' }
-  | { type: 'not-a-file'; what: string }
-  | { type: 'unreadable'; code: string };
-
-/** What is known of a command of this id that came before. `sha256` is missing where it had no file. */
-export interface Before {
-  sha256?: string | undefined;
-}
-
-export interface World {
-  /** When it was read, in milliseconds since 1970: deadlines count from there. */
-  nowMs: number;
-  /** Of a command that is under way or has its final answer. */
-  before: (id: string) => Before | null;
-}
-
-/** A command as its file says it. The steps of an `append` are yet to be resolved. */
-export type Incoming = Exclude<Command, { type: 'append' }> | Raw;
-type Raw = Omit<Extract<Command, { type: 'append' }>, 'steps'> & { steps: unknown[] };
-
-/** What is to be done about an entry. `sha256` is of its meaning: the same command written differently is the same. */
-export type Decision =
-  /** `text` is that of a message or an answer: for the runtime, past the machines. */
-  | { type: 'deliver'; id: string; command: Incoming; text: string | null; sha256: string }
-  | {
-      type: 'reject';
-      id: string;
-      command: CommandType | 'unknown';
-      reason: RejectReason;
-      detail: string;
-      sha256: string;
-    }
-  /** It was there before and says the same: the first answers for both. */
-  | { type: 'repeat'; id: string }
-  /** Its id was used before, for something else. */
-  | { type: 'conflict'; id: string; command: CommandType | 'unknown'; sha256: string }
-  /** Nothing that begins and ends like a command: it may still be being written. */
-  | { type: 'unfinished' };
-
-/** In which order the commands of a batch are acted on; within a kind by the names of their files. */
-export const kinds = [
-  'stop',
-  'interrupt',
-  'resume',
-  'extend',
-  'answer',
-  'append',
-  'steer',
-] as const satisfies CommandType[];
-const isKind = (type: unknown): type is CommandType => kinds.some((kind) => kind === type);
-
-const tooLarge = `it has more than ${maxCommandBytes / 1024} KiB`;
-/** A command needs two levels and a step ten. */
-const mostDepth = 64;
-
-/** Judges what was found in the control folder: the one place where a file becomes a command. Pure. */
-export function decide({ name, found }: Entry, world: World): Decision {
-  const unread = (reason: RejectReason, detail: string, sha256 = digest(detail).sha256): Decision =>
-    judged({ type: 'reject', id: idOf({}, name), command: 'unknown', reason, detail, sha256 }, world);
-  switch (found.type) {
-    case 'too-large':
-      return unread('too-large', tooLarge);
-    case 'not-a-file':
-      return unread('not-a-file', `it is ${found.what}`);
-    case 'unreadable':
-      return unread('invalid', `it cannot be read (${found.code})`);
-    case 'text': {
-      const json = isClosed(found.text) ? parseObject(found.text) : null;
-      if (json !== null) return decideJson(name, json, world);
-      if (!found.settled) return { type: 'unfinished' };
-      return unread('invalid', 'it is not a JSON object', digest(found.text).sha256);
-    }
-  }
-}
-
-/** Half a file is told by its end: to find it out by an error costs more than to read a good one. */
-function isClosed(text: string): boolean {
-  const whole = text.trim();
-  return whole.startsWith('{') && whole.endsWith('}');
-}
-
-function decideJson(name: string, json: Record<string, unknown>, world: World): Decision {
-  const id = idOf(json, name);
-  const type = json['type'];
-  const command = isKind(type) ? type : 'unknown';
-  const deep = isDeep(json);
-  const sha256 = deep ? digest(name).sha256 : meaningOf(json);
-  const reject = (reason: RejectReason, detail: string): Decision =>
-    judged({ type: 'reject', id, command, reason, detail, sha256 }, world);
-
-  if (deep) return reject('invalid', `it is nested more than ${mostDepth} levels deep`);
-  const version = json['v'];
-  if (typeof version === 'number' && version > 1)
-    return reject('newer-version', `version ${version} is not known here`);
-  if (command === 'unknown') return reject('unknown-type', 'there is no command of this type');
+/** What a live run makes of an entry: a command is held to its schema, and delivered. */
+export const decide = decideWith((json, { id, nowMs }) => {
   const parsed = commandFileSchema.safeParse(json);
-  if (!parsed.success) return reject('invalid', faultsOf(parsed.error.issues));
-  const made = commandOf(parsed.data, id, world.nowMs);
-  if (made.type === 'bad') return reject('invalid', made.detail);
-  return judged({ type: 'deliver', id, command: made.command, text: made.text, sha256 }, world);
-}
-
-/** Each id once: whatever comes again under it is a repeat, or says something else. */
-function judged(decision: Extract<Decision, { type: 'deliver' | 'reject' }>, { before }: World): Decision {
-  const { id, sha256 } = decision;
-  const first = before(id);
-  if (first === null) return decision;
-  if (first.sha256 === undefined || first.sha256 === sha256) return { type: 'repeat', id };
-  const command = decision.type === 'reject' ? decision.command : decision.command.type;
-  return { type: 'conflict', id, command, sha256 };
-}
-
-type Made = { type: 'ok'; command: Incoming; text: string | null } | { type: 'bad'; detail: string };
+  return parsed.success ? commandOf(parsed.data, id, nowMs) : invalid(faultsOf(parsed.error.issues));
+});
 
 function commandOf(file: CommandFile, id: string, nowMs: number): Made {
   const from = { id, source: file.source ?? 'file' };
@@ -158,31 +40,8 @@ function commandOf(file: CommandFile, id: string, nowMs: number): Made {
 }
 
 const made = (command: Incoming, text: string | null = null): Made => ({ type: 'ok', command, text });
-const bad = (field: string, wanted: string): Made => ({ type: 'bad', detail: `${field}: it must be ${wanted}` });
-
-/** What `control/rejected/` keeps of a command file: enough to find it again, nothing that may be secret. */
-export function noteOf(decision: Decision & { type: 'reject' }, name: string, bytes: number, at: string): object {
-  const { id, command, reason, detail, sha256 } = decision;
-  return { v: 1, name: name.slice(0, 256), id, type: command, reason, detail, bytes, sha256, at };
-}
-
-/** The answer to what is refused without being delivered. */
-export function refusalOf(decision: Extract<Decision, { type: 'reject' | 'conflict' }>, at: string): Answer {
-  const { id, command } = decision;
-  if (decision.type === 'reject') {
-    return { id, command, verdict: 'rejected', reason: decision.reason, at, detail: decision.detail };
-  }
-  const detail = 'this id was used before, for something else';
-  return { id, command, verdict: 'conflict', reason: 'id-reused', at, detail };
-}
-
-function idOf(json: Record<string, unknown>, name: string): string {
-  const given = json['id'];
-  if (typeof given === 'string' && given !== '') return safeId(given);
-  const stem = name.replace(/\.json$/i, '');
-  // A name that had to be made safe when it was claimed is so already.
-  return /^[\w-]{0,40}~[0-9a-f]{32}$/.test(stem) ? stem : safeId(stem);
-}
+const bad = (field: string, wanted: string): Made => invalid(`${field}: it must be ${wanted}`);
+const invalid = (detail: string): Made => ({ type: 'bad', reason: 'invalid', detail });
 
 /** Names of fields and what they should be; never their values. */
 function faultsOf(issues: readonly { path: PropertyKey[]; message: string }[]): string {
@@ -190,14 +49,4 @@ function faultsOf(issues: readonly { path: PropertyKey[]; message: string }[]): 
     .slice(0, 3)
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
     .join('; ');
-}
-
-/** Level by level: what is nested deeply would end a recursion. */
-function isDeep(json: object): boolean {
-  let level: object[] = [json];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > mostDepth) return true;
-    level = level.flatMap((value) => Object.values(value).filter((inner) => isObject(inner) || Array.isArray(inner)));
-  }
-  return false;
 }

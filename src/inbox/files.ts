@@ -13,7 +13,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { sep } from 'node:path';
-import { codeOf } from '../record/index.ts';
+import { codeOf } from '../record/light.ts';
 import { maxCommandBytes } from './bounds.ts';
 
 /** What an entry is that is no file; links are not followed. */

@@ -20,7 +20,8 @@ import {
   writeFlushed,
   writeText,
 } from '../record/index.ts';
-import { type Before, type Decision, refusalOf } from './decide.ts';
+import { decide } from './decide.ts';
+import { type Before, type Decision, refusalOf } from './decision.ts';
 import { makeFolder, remove } from './files.ts';
 import { Intake, type Taken } from './intake.ts';
 import { type InboxActor, type InboxEffects, createInboxActor } from './ports.ts';
@@ -104,11 +105,6 @@ export function openInbox(options: InboxOptions): Inbox {
   return new FileInbox(options);
 }
 
-/** Answers what was dropped after a run's inbox was closed. For whoever reads a run that has ended. */
-export async function answerLeftovers(dir: ControlPaths, end: { state: string }): Promise<Closed> {
-  return new FileInbox({ dir, deliver: () => undefined, poll: true }).close(end);
-}
-
 /** A command that was delivered and has no final answer yet. */
 interface OpenCommand {
   type: CommandType;
@@ -135,7 +131,7 @@ class FileInbox implements Inbox {
   constructor(options: InboxOptions) {
     this.#options = options;
     this.#dir = options.dir;
-    this.#intake = new Intake(options.dir);
+    this.#intake = new Intake(options.dir, decide);
     const { inspect } = options;
     this.#receipts = new ReceiptQueue({
       write: (receipt) => this.#writeReceipt(receipt),

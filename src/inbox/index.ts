@@ -1,7 +1,6 @@
 /** The inbox: files become commands, and every command gets a receipt. */
 export * from './light.ts';
 export {
-  answerLeftovers,
   openInbox,
   type Closed,
   type Inbox,

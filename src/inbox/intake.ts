@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type ControlPaths, safeId } from '../record/index.ts';
+import { type ControlPaths, safeId } from '../record/light.ts';
 import { UNFINISHED } from '../../machines/policy/defaults.ts';
 import { manyEntries, mostBatchBytes, mostNotes, mostPerBatch } from './bounds.ts';
-import { type Before, type Decision, type Found, type World, decide, kinds, noteOf } from './decide.ts';
+import { type Before, type Decide, type Decision, type Found, type World, kinds, noteOf } from './decision.ts';
 import {
   entriesIn,
   kindOf,
@@ -50,6 +50,8 @@ const mostNameBytes = 200;
  */
 export class Intake {
   readonly #dir: ControlPaths;
+  readonly #decide: Decide;
+  readonly #most: number;
   readonly #ours: ReadonlySet<string>;
   /** Tells our claims from those of owners before us. */
   readonly #mark = `${Date.now().toString(36)}${randomBytes(2).toString('hex')}`;
@@ -65,8 +67,11 @@ export class Intake {
   #notes: number;
   #claims = 0;
 
-  constructor(dir: ControlPaths) {
+  /** `most`: entries of a batch. */
+  constructor(dir: ControlPaths, decide: Decide, most = mostPerBatch) {
     this.#dir = dir;
+    this.#decide = decide;
+    this.#most = most;
     this.#ours = new Set([dir.claimed, dir.receipts, dir.rejected, dir.closed].map((path) => basename(path)));
     this.#notes = namesIn(dir.rejected).length;
     this.#unfinished = namesIn(dir.claimed).map((label) => ({
@@ -128,9 +133,9 @@ export class Intake {
   }
 
   #list(last: boolean, known: World['before']): void {
-    const again = this.#unfinished;
-    this.#unfinished = [];
-    const entries = this.#entries().slice(0, mostPerBatch);
+    const again = this.#unfinished.slice(0, this.#most);
+    this.#unfinished = this.#unfinished.slice(this.#most);
+    const entries = this.#entries().slice(0, this.#most - again.length);
     const odd = entries.some(({ name }) => name.includes('\u{FFFD}')) ? unnameableIn(this.#dir.control) : [];
     this.#next = 0;
     const claims = entries.map((entry) => () => this.#claim(entry.name, kindOf(entry), last, known));
@@ -205,7 +210,7 @@ export class Intake {
   }
 
   #judge(file: Omit<Taken, 'decision'>, found: Found, before: World['before']): Taken | null {
-    const decision = decide({ name: file.name, found }, { nowMs: Date.now(), before });
+    const decision = this.#decide({ name: file.name, found }, { nowMs: Date.now(), before });
     return decision.type === 'unfinished' ? null : { ...file, decision };
   }
 
@@ -216,7 +221,7 @@ export class Intake {
     makeFolder(this.#dir.rejected);
     try {
       const note = JSON.stringify(noteOf(decision, name, bytes, at), null, 2);
-      writeFileSync(within(this.#dir.rejected, basename(path)), `${note}\n`, { mode: 0o600 });
+      writeFileSync(within(this.#dir.rejected, basename(path)), `${note}\n`, { mode: 0o600, flag: 'wx' });
     } catch {
       // The receipt says it too.
     }

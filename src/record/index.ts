@@ -17,7 +17,6 @@ export {
   createAttemptDir,
   createRunDir,
   makeDir,
-  placeNew,
   removeActive,
   removePlanPart,
   removeStaleTemporaries,

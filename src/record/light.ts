@@ -1,9 +1,10 @@
 /**
- * The part of the record that costs nothing to load: paths and readers on `node:` modules alone.
+ * The part of the record that costs nothing to load: paths, readers and what is placed exclusively, on `node:` modules alone.
  * Rooms use `index.ts`; this door is for the client, which must start fast.
  */
 export { isSafeId, safeId } from '../ids.ts';
 export { checkRunId, digest, sha256, type RunIdCheck, type TextDigest } from './names.ts';
+export { placeNew, syncDir } from './create.ts';
 export { leasesDir, runDir, sharedSessionsDir, type AttemptPaths, type ControlPaths, type RunDir } from './paths.ts';
 export { resolveRoot, secureRoot, type ResolvedRoot, type RootRequest, type SecuredRoot } from './root.ts';
 export { codeOf, troubleOf, type Trouble, type Written } from './trouble.ts';

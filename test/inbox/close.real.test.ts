@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { answerLeftovers, type StartWatch } from '../../src/inbox/index.ts';
+import type { StartWatch } from '../../src/inbox/index.ts';
 import { type Receipt, type Written, writeDurable } from '../../src/record/index.ts';
 import { json, until } from '../record/support.ts';
 import { applied, drop, entries, freshDir, openRig, stop } from './rig.ts';
@@ -77,14 +77,5 @@ describe('the next owner', () => {
     const rig = openRig({}, dir);
     await until(() => readdirSync(dir.claimed).length === 0, 'removed');
     expect(rig.delivered).toEqual([]);
-  });
-
-  test('answers what is dropped after the end', async () => {
-    const dir = freshDir();
-    await writeDurable(dir.closed, { v: 1, state: 'completed', at: 'then' });
-    drop(dir, '1.json', stop('s1'));
-    expect(await answerLeftovers(dir, { state: 'failed' })).toEqual({ type: 'closed', unwritten: 0 });
-    expect(json(dir.receipt('s1'))).toMatchObject({ verdict: 'rejected', reason: 'run-ended', final: true });
-    expect(json(dir.closed)).toMatchObject({ state: 'completed' });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CommandType } from '../../machines/protocol.ts';
-import { type Before, type Decision, type Found, decide, kinds } from '../../src/inbox/decide.ts';
+import { decide } from '../../src/inbox/decide.ts';
+import { type Before, type Decision, type Found, kinds } from '../../src/inbox/decision.ts';
 import { digest } from '../../src/record/index.ts';
 
 const NOW = Date.parse('2026-12-01T10:00:00.000Z');

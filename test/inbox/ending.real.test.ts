@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { status } from '../../src/client.ts';
 import { start } from '../../src/index.ts';
 import { type Outgoing, readReceipt, sendCommand } from '../../src/inbox/index.ts';
 import { type RunDir, readJournal, runDir } from '../../src/record/index.ts';
 import { inParallel } from '../support/walk.ts';
-import { entries } from './rig.ts';
+import { drop, entries, stop } from './rig.ts';
 
 /** A run ends, and commands land until its inbox says that it is closed. */
 const ROUNDS = Number(process.env['COXSWAIN_ROUNDS'] ?? 20);
@@ -32,18 +33,31 @@ const commands: Outgoing[] = [
   { type: 'extend', deadline: '1h', source: 'test' },
 ];
 
+/** What came of sending: `dropped` are files moved in by somebody who does not look whether the inbox is closed. */
+interface Sending {
+  sent: Landed[];
+  dropped: Landed[];
+  reasons: string[];
+}
+
+const nowMs = (): number => performance.timeOrigin + performance.now();
+
 /** Sends one after the other until the inbox is closed; the refused ones leave nothing. */
-async function sendUntilClosed(dir: RunDir, round: number): Promise<{ sent: Landed[]; reasons: string[] }> {
+async function sendUntilClosed(dir: RunDir, round: number): Promise<Sending> {
   const sent: Landed[] = [];
+  const dropped: Landed[] = [];
   const reasons: string[] = [];
   // Late enough that the stop does not always come first and end the run in another way.
   await pause(round % 8);
   for (let n = round; ; n += 1) {
     const outcome = await sendCommand(dir, { ...commands[n % commands.length] } as Outgoing);
-    if (outcome.type === 'sent') sent.push({ id: outcome.id, at: performance.timeOrigin + performance.now() });
+    if (outcome.type === 'sent') sent.push({ id: outcome.id, at: nowMs() });
     else {
       reasons.push(outcome.reason);
-      if (reasons.length === 3) return { sent, reasons };
+      const id = `late-${reasons.length}`;
+      drop(dir, `${id}.json`, stop(id));
+      dropped.push({ id, at: nowMs() });
+      if (reasons.length === 3) return { sent, dropped, reasons };
     }
     if (n % 3 === 0) await pause(1);
   }
@@ -61,6 +75,7 @@ function answersIn(dir: RunDir): Map<string, number> {
 test(`of a request that lands within ${NEAR_MS} ms of the end, ${ROUNDS} times: exactly one final verdict`, async () => {
   let near = 0;
   let all = 0;
+  let byReader = 0;
   await inParallel(
     Array.from({ length: ROUNDS }, (_, round) => round),
     3,
@@ -75,7 +90,9 @@ test(`of a request that lands within ${NEAR_MS} ms of the end, ${ROUNDS} times: 
         break;
       }
       await run.ended();
-      const { sent, reasons } = (await sending) ?? { sent: [], reasons: [] };
+      const { sent, dropped, reasons } = (await sending) ?? { sent: [], dropped: [], reasons: [] };
+      const unread = dropped.filter((command) => readReceipt(dir, command.id) === null);
+      status(id, { root });
       expect(reasons).toEqual(['closed', 'closed', 'closed']);
       const closedAt = statSync(dir.closed).mtimeMs;
       const answers = answersIn(dir);
@@ -84,12 +101,22 @@ test(`of a request that lands within ${NEAR_MS} ms of the end, ${ROUNDS} times: 
         expect(answers.get(command.id), `${id} ${command.id}`).toBe(1);
         if (Math.abs(command.at - closedAt) <= NEAR_MS) near += 1;
       }
+      for (const command of dropped) {
+        const late = { verdict: 'rejected', reason: 'run-ended', final: true };
+        expect(readReceipt(dir, command.id), `${id} ${command.id}`).toMatchObject(late);
+        // What the run did not read is not in its journal.
+        expect(answers.get(command.id) ?? 0, `${id} ${command.id}`).toBe(unread.includes(command) ? 0 : 1);
+      }
+      byReader += unread.length;
       all += sent.length;
       expect(entries(dir)).toEqual(['closed.json']);
       expect(readdirSync(dir.claimed)).toEqual([]);
       expect(JSON.parse(readFileSync(dir.closed, 'utf8'))).toMatchObject({ v: 1 });
     },
   );
-  console.info(`${all} requests were taken, ${near} of them within ${NEAR_MS} ms of the closing`);
+  console.info(
+    `${all} requests were taken, ${near} of them within ${NEAR_MS} ms of the closing; a reader answered ${byReader}`,
+  );
   expect(near).toBeGreaterThanOrEqual(ROUNDS / 4);
+  expect(byReader).toBeGreaterThan(0);
 });

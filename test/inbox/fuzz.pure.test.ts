@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Before, type Decision, decide } from '../../src/inbox/decide.ts';
+import { decide } from '../../src/inbox/decide.ts';
+import type { Before, Decision } from '../../src/inbox/decision.ts';
 import { maxCommandBytes } from '../../src/inbox/bounds.ts';
 import { Fuzz, SENTINEL } from './fuzz.ts';
 
