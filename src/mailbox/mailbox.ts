@@ -29,6 +29,11 @@ interface Sent {
   id: string;
   /** Of the request, and of its acknowledgement. */
   file: string;
+  /**
+   * What was read last of a file that is replaced as it moves, so that nothing is told twice. At the close it says which
+   * last word is told for the child, since whether that ever listened is known by its files alone; what becomes of the
+   * request, the steering machine decides.
+   */
   state: 'sent' | 'queued' | 'taken';
   /** The acknowledgement that was read last. */
   signature: string | null;
