@@ -22,6 +22,8 @@ export interface AgentAdapter {
    * are refused (`refusalsOf`), and never come to `launch` and `open`.
    */
   readonly modes: readonly [Mode, ...Mode[]];
+  /** What its program writes to stdout is its answer, and nothing but that. */
+  readonly plain?: true;
   /** What its program is usually called; null: a definition has to say its `command`. */
   readonly program: string | null;
   /**
@@ -189,7 +191,7 @@ export type AgentEvent =
       /** Already without its last newline. */
       text: string;
       stop: 'stop' | 'length';
-      /** `text` is only the beginning; the whole is in the raw stdout. */
+      /** `text` is only the beginning. The whole is the raw stdout where the adapter is `plain`; elsewhere it is lost. */
       truncated: boolean;
     }
   | { t: 'error'; failure: Failure }

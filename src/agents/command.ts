@@ -16,6 +16,7 @@ export const OUTPUT_LIMIT = 200 * 1024;
  */
 export const commandAdapter: AgentAdapter = {
   id: 'command',
+  plain: true,
   capabilities: {
     steerLive: false,
     followUp: 'none',

@@ -276,11 +276,11 @@ class Writer {
   /** Nobody but its own words, or the value that was asked for. */
   #output(): Output {
     const { said, lastWords } = this.#listener;
-    const spoken = { kit: this.#kit, input: this.#input, paths: this.#paths, stdout: this.#stdout };
+    const { plain = false, capabilities } = this.#prepared.agent.adapter;
+    const spoken = { kit: this.#kit, input: this.#input, paths: this.#paths, stdout: this.#stdout, plain };
     const output = outputOf(said, lastWords, spoken);
     if (this.#check === null) return output;
-    const { structured } = this.#prepared.agent.adapter.capabilities;
-    const text = said?.type === 'final' && structured !== 'tool' ? wholeText(this.#answer, this.#paths) : '';
+    const text = said?.type === 'final' && capabilities.structured !== 'tool' ? wholeText(this.#answer, spoken) : '';
     this.#check.submissions?.read(text, this.#request.run !== null);
     return valueOutput(this.#check, spoken) ?? output;
   }

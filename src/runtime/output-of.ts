@@ -16,6 +16,8 @@ interface Spoken {
   input: AttemptInput;
   paths: AttemptPaths;
   stdout: RawLog;
+  /** The text is the whole of stdout. */
+  plain: boolean;
 }
 
 /** What an attempt's last word comes to as the output of its step. `lastWords`: of one that did not end well. */
@@ -31,7 +33,9 @@ function finalOutput({ text, truncated }: Said & { type: 'final' }, spoken: Spok
   if (!truncated && Buffer.byteLength(text) <= INLINE_OUTPUT_BYTES) {
     return { output: { text }, state: 'present', truncated: false };
   }
-  return truncated ? rawReference(spoken) : textReference(text, spoken);
+  if (truncated && spoken.plain) return rawReference(spoken);
+  const output = textReference(text, spoken);
+  return { ...output, truncated: output.truncated || truncated };
 }
 
 /**
@@ -59,9 +63,9 @@ function textReference(text: string, { kit, input }: Spoken): Output {
   return { output: reference(kit, file, text), state: 'present', truncated: false };
 }
 
-/** The last word whole, where a value is to be read from it: of a long one only the beginning is held in memory. */
-export function wholeText({ text, truncated }: Answer, { stdout }: AttemptPaths): string {
-  if (!truncated) return text;
+/** The last word, where a value is to be read from it: whole, where stdout has what was too long to be held in memory. */
+export function wholeText({ text, truncated }: Answer, { paths: { stdout }, plain }: Spoken): string {
+  if (!truncated || !plain) return text;
   try {
     return statSync(stdout).size > MAX_VALUE_BYTES ? text : readFileSync(stdout, 'utf8');
   } catch {
