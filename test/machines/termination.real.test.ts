@@ -9,6 +9,7 @@ import { LOOK_LIMIT, MAX_ROUNDS } from '../../machines/policy/defaults.ts';
 import type { Member, StopRung, TerminationInput } from '../../machines/protocol.ts';
 import { type Look, startTimeOf } from '../../src/process/index.ts';
 import { child } from '../../src/runtime/child.ts';
+import { isEmptied } from '../../src/runtime/table.ts';
 import { tree } from '../../src/runtime/tree.ts';
 import { type PathModel, StepClock, TransitionCoverage } from '../../src/testing/index.ts';
 import { type TestKit, attemptInput, deferred, makeFifo, makeKit } from '../support/kit.ts';
@@ -155,7 +156,11 @@ async function growTree(model: World, withStray: boolean): Promise<Tree> {
   if (withStray) await until('the stray stands', () => existsSync(join(folder, 'stray')));
   if (model.input.why === 'leftovers') {
     leader.tell();
-    await until('the leader has exited', () => kit.table.get('a', 1)?.exited === true);
+    // And its grandchild, which it has killed: a killed process takes a moment to be gone.
+    await until('the group is empty', () => {
+      const entry = kit.table.get('a', 1);
+      return entry !== undefined && isEmptied(entry);
+    });
   }
   return {
     kit,
