@@ -60,44 +60,6 @@ export interface AttemptContext extends AttemptInput {
 export const isCommitted = (context: AttemptContext): boolean =>
   context.exit !== null && (context.end !== null || context.drained);
 
-export function inputOf(context: AttemptContext): AttemptInput {
-  const {
-    step,
-    n,
-    token,
-    agent,
-    model,
-    ladder,
-    limits,
-    leftovers,
-    delivery,
-    deadlineAt,
-    session,
-    resumes,
-    listens,
-    at,
-  } = context;
-  const { expects, repair } = context;
-  return {
-    step,
-    n,
-    token,
-    agent,
-    model,
-    ladder,
-    limits,
-    leftovers,
-    delivery,
-    deadlineAt,
-    session,
-    resumes,
-    expects,
-    repair,
-    listens,
-    at,
-  };
-}
-
 /** There is something to look for, and nothing else stands against it by now. */
 export const asksForCheck = (context: AttemptContext): boolean =>
   context.expects !== null && context.cause === null && context.end !== null && endedNaturally(context.end, context);

@@ -5,7 +5,6 @@ import {
   asksForCheck,
   closedRecord,
   conclude,
-  inputOf,
   isCommitted,
   ladderFor,
   proofOf,
@@ -379,7 +378,7 @@ export const attemptMachine = base
     invoke: {
       id: 'child',
       src: 'child',
-      input: ({ context }) => inputOf(context),
+      input: ({ context }) => context,
     },
     initial: 'starting',
     on: {

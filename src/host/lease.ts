@@ -147,10 +147,19 @@ function place(path: string, record: LeaseRecord): boolean {
   }
 }
 
-/** Not what has another's by now: whoever believed us dead has taken it over. */
+/**
+ * Not what is another's by now: whoever believed us dead has taken it over. Never fails: what cannot be looked at stays, and
+ * is taken over when this process has ended.
+ */
 function giveBack(path: string, { token }: LeaseRecord): void {
   const folder = dirname(path);
-  if (leasesIn(folder).some((one) => one.path === path && one.record?.token !== token)) return;
+  let there: Found[];
+  try {
+    there = leasesIn(folder);
+  } catch {
+    return;
+  }
+  if (there.some((one) => one.path === path && one.record?.token !== token)) return;
   remove(folder, path);
 }
 

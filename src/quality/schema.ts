@@ -135,6 +135,9 @@ function tooDeep(value: unknown, path: (string | number)[]): (string | number)[]
   return null;
 }
 
+/** Where values stand; a reference that is missed for a property of that name is one that cannot be compiled. */
+const OF_VALUES: ReadonlySet<string | number> = new Set(['const', 'enum', 'default', 'examples']);
+
 /** The first reference that leads out of the schema. */
 function foreign(value: unknown, path: (string | number)[] = []): SchemaMistake | null {
   if (typeof value !== 'object' || value === null) return null;
@@ -144,7 +147,7 @@ function foreign(value: unknown, path: (string | number)[] = []): SchemaMistake 
       const message = `leads to ${JSON.stringify(inner.slice(0, 100))}: nothing is looked up; put it under $defs and refer to #/$defs/...`;
       return { path: [...path, key], message };
     }
-    const found = foreign(inner, [...path, key]);
+    const found = OF_VALUES.has(key) ? null : foreign(inner, [...path, key]);
     if (found !== null) return found;
   }
   return null;

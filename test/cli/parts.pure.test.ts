@@ -4,6 +4,7 @@ import { choose } from '../../src/cli/source.ts';
 import { TranscriptText } from '../../src/cli/log/transcript.ts';
 import { block } from '../../src/cli/progress/block.ts';
 import { cut, duration, oneLine, plainText, quoted, short, table } from '../../src/cli/words.ts';
+import { NO_STEERING } from '../support/no-steering.ts';
 
 describe('what to run is said in exactly one way', () => {
   test.each([
@@ -166,20 +167,7 @@ function statusWith(steps: StepStatus[], more: Partial<Status> = {}): Status {
     steps,
     counts,
     labels: {},
-    steering: {
-      counts: {
-        requested: 0,
-        scheduled: 0,
-        recovering: 0,
-        routed: 0,
-        queued: 0,
-        delivered: 0,
-        undelivered: 0,
-        partial: 0,
-        late: 0,
-      },
-      recent: [],
-    },
+    steering: NO_STEERING,
     asks: [],
     ...more,
   };

@@ -49,6 +49,16 @@ async function taken(change: Partial<LeaseRecord> = {}, gone = true) {
 }
 const left = (): string[] => readdirSync(join(root, 'leases'), { recursive: true }).map(String);
 
+test('what cannot be given back is left: a release never fails', async () => {
+  const lease = await taken();
+  const [folder = ''] = readdirSync(join(root, 'leases'));
+  rmSync(join(root, 'leases'), { recursive: true });
+  // A folder that cannot be listed, whoever asks.
+  mkdirSync(join(root, 'leases'));
+  writeFileSync(join(root, 'leases', folder), '');
+  expect(() => lease.release()).not.toThrow();
+});
+
 test('one has it, the next is told who, and it is free when it is given back; nothing is left then', async () => {
   const lease = await taken({ run: 'first', step: 'a', attempt: 2 });
   expect(await take({ run: 'second' })).toMatchObject({

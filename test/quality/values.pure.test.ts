@@ -139,6 +139,16 @@ describe('problems', () => {
 });
 
 describe('schemas', () => {
+  test('what looks like a reference where values stand is a value', () => {
+    const schema = { properties: { a: { const: { $ref: 'x.json' } }, b: { enum: [{ $ref: 'y.json' }] } } };
+    expect(mistakes(schema)).toEqual([]);
+    expect(validator(schema)({ a: { $ref: 'x.json' }, b: { $ref: 'y.json' } })).toEqual([]);
+  });
+
+  test('a property may be called const, and a reference out of it is still none', () => {
+    expect(mistakes({ properties: { const: { $ref: 'x.json' } } })).toHaveLength(1);
+  });
+
   test('both drafts, formats, references inside', () => {
     expect(validator({ format: 'date' })('2026-13-01')).not.toEqual([]);
     expect(validator({ $defs: { n: { type: 'integer' } }, items: { $ref: '#/$defs/n' } })([1, 'a'])).toHaveLength(1);

@@ -1,4 +1,5 @@
 import type { JournalBody, Owner, Status } from '../../machines/protocol.ts';
+import { NO_STEERING } from '../support/no-steering.ts';
 
 export const at = '2026-12-01T10:00:00.000Z';
 
@@ -35,20 +36,7 @@ export function statusOf(id: string, seq = 1): Status {
       skipped: 0,
     },
     labels: {},
-    steering: {
-      counts: {
-        requested: 0,
-        scheduled: 0,
-        recovering: 0,
-        routed: 0,
-        queued: 0,
-        delivered: 0,
-        undelivered: 0,
-        partial: 0,
-        late: 0,
-      },
-      recent: [],
-    },
+    steering: NO_STEERING,
     asks: [],
   };
 }

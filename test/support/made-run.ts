@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Owner, Status } from '../../machines/protocol.ts';
 import { bootId, startTimeOf } from '../../src/process/identity/index.ts';
 import { type RunDir, runDir } from '../../src/record/index.ts';
+import { NO_STEERING } from './no-steering.ts';
 
 /** This process, as the owner of a run: it is certainly there. */
 export function ownOwner(): Owner {
@@ -48,20 +49,7 @@ export function statusOf(id: string, changes: Partial<Status> = {}): Status {
       skipped: 0,
     },
     labels: {},
-    steering: {
-      counts: {
-        requested: 0,
-        scheduled: 0,
-        recovering: 0,
-        routed: 0,
-        queued: 0,
-        delivered: 0,
-        undelivered: 0,
-        partial: 0,
-        late: 0,
-      },
-      recent: [],
-    },
+    steering: NO_STEERING,
     asks: [],
     ...changes,
   };
